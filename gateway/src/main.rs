@@ -1,0 +1,3 @@
+//! Public REST in, gRPC out.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Balances, the ledger, charges.

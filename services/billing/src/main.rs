@@ -1,0 +1,3 @@
+//! Balances, the ledger, charges.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The life cycle of API keys, their verification, and the rate of an account.

@@ -1,0 +1,1 @@
+//! What makes a process a good process: configuration, telemetry, service tokens, health, shutdown.

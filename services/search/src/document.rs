@@ -1,0 +1,41 @@
+//! A record as the index knows it. Made from the record by [`crate::documents`], read by no one but an engine.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use uuid::Uuid;
+
+use crate::plan::{KeyField, Kind, NumberField, OrderField, Slot, TextField};
+
+/// A record, normalised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// Companies or people.
+    pub kind: Kind,
+    /// Id of the record.
+    pub id: Uuid,
+    /// Each text field's values, each a sequence of slots; a slot holds the terms that stand there. Values are
+    /// different from each other and have at most [`MAX_SLOTS`] slots where the field has many values.
+    pub texts: BTreeMap<TextField, Vec<Vec<Slot>>>,
+    /// Each key field's terms.
+    pub keys: BTreeMap<KeyField, Vec<String>>,
+    /// Numbers that are there.
+    pub numbers: BTreeMap<NumberField, i64>,
+    /// Texts to order by that are there.
+    pub orders: BTreeMap<OrderField, String>,
+    /// The row as protobuf (`search.v1.Company` or `search.v1.Person`): all that is returned of the record, but what
+    /// depends on the request or the day. Never an e-mail address of a person.
+    pub row: Bytes,
+}
+
+/// Most slots of a value in a field of many values.
+pub const MAX_SLOTS: usize = 1024;
+
+/// A change of the index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Add the document, in place of the one with its kind and id.
+    Put(Box<Document>),
+    /// Remove the document, if it is there.
+    Delete(Kind, Uuid),
+}

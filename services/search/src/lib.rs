@@ -1,0 +1,8 @@
+//! Companies and people: records, filters, index, reveals.
+//!
+//! `grpc` (protobuf in and out) -> domain (`planner`, `documents`, the normalisers; plain types) <- `store` (all SQL)
+//! and `engine` (the index).
+
+pub mod document;
+pub mod plan;
+pub mod record;

@@ -1,0 +1,3 @@
+//! Companies and people: records, filters, index, reveals.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! A local Postgres, Redis and all four processes, for ./dev and for tests.

@@ -1,0 +1,3 @@
+//! A local Postgres, Redis and all four processes, for ./dev and for tests.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! The command line of operators and developers.
+
+fn main() {}
