@@ -49,7 +49,12 @@ pub mod billing {
     }
 }
 
+pub mod account;
+pub mod api_key;
 pub mod error_code;
+pub mod key;
+pub mod key_change;
+pub mod rate;
 pub mod violation;
 
 /// All files as a serialised `FileDescriptorSet`, for gRPC reflection.
