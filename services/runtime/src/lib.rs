@@ -1,1 +1,18 @@
-//! What makes a process a good process: configuration, telemetry, service tokens, health, shutdown.
+//! What makes a process a good process: configuration, telemetry, service tokens, health, databases, shutdown.
+//!
+//! A binary implements [`process::Service`] and its `main` is one call of [`process::run`]; the rest of this crate is
+//! what it then uses. Nothing here knows what any process is for.
+
+pub mod admin;
+pub mod ambient;
+pub mod database;
+pub mod grpc_client;
+pub mod grpc_server;
+pub mod process;
+pub mod readiness;
+pub mod request_id;
+pub mod secret;
+pub mod service_token;
+pub mod settings;
+pub mod shutdown;
+pub mod telemetry;

@@ -1,0 +1,172 @@
+//! A service's Postgres database: connections and migrations.
+//!
+//! Migrations are embedded in the binary, forward-only, and run by `migrate`; `serve` refuses to start while some are
+//! pending. Replicas may migrate together: they take turns by an advisory lock that is tried, not waited for, since
+//! waiting inside a statement would stop a `CREATE INDEX CONCURRENTLY` of the one that holds it.
+
+use std::time::Duration;
+
+use sqlx::migrate::{Migrate as _, Migrator};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
+use sqlx::{ConnectOptions as _, Connection as _};
+
+use crate::secret::Secret;
+use crate::settings::Settings;
+
+/// Settings of a service's database.
+#[derive(Debug)]
+pub struct DatabaseConfig {
+    url: Secret,
+    max_connections: u32,
+    acquire_timeout: Duration,
+    statement_timeout: Duration,
+}
+
+/// Why a database can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    /// The address is none.
+    #[error("database_url is no Postgres address, such as postgres://user:password@host:5432/name")]
+    Url,
+    /// It can't be reached, or refuses.
+    #[error("the database can't be used")]
+    Database(#[from] sqlx::Error),
+    /// A migration failed.
+    #[error("the database can't be migrated")]
+    Migrate(#[from] sqlx::migrate::MigrateError),
+    /// Migrations are pending, or the database is of a later version.
+    #[error("the database is not of this version's form ({0}): run `migrate` first")]
+    Pending(String),
+    /// Another process has been migrating for too long.
+    #[error("another process has held the migration lock for {0:?}")]
+    Locked(Duration),
+}
+
+/// Longest wait for another process's migration.
+const LOCK_PATIENCE: Duration = Duration::from_mins(10);
+
+/// The advisory lock of migrations; a database is one service's own, so that one number serves all.
+const LOCK: i64 = 0x6d69_6772_6174_6531;
+
+impl DatabaseConfig {
+    /// Reads `database_url`, `database_max_connections`, `database_acquire_timeout`, `database_statement_timeout`.
+    pub fn read(settings: &mut Settings) -> Self {
+        Self {
+            url: settings.secret(
+                "database_url",
+                1,
+                "Postgres database: postgres://user:password@host:5432/name",
+            ),
+            max_connections: settings.bounded(
+                "database_max_connections",
+                10_u32,
+                1..=1_000,
+                "Most connections to the database at once.",
+            ),
+            acquire_timeout: settings.value(
+                "database_acquire_timeout",
+                Duration::from_secs(3),
+                "Longest wait for a connection.",
+            ),
+            statement_timeout: settings.value(
+                "database_statement_timeout",
+                Duration::from_secs(30),
+                "Longest time that a statement may take.",
+            ),
+        }
+    }
+
+    /// A pool of connections; the first is made when it is needed, so that a service may start before its database.
+    pub fn pool(&self) -> Result<PgPool, DatabaseError> {
+        let timeout = self.statement_timeout.as_millis().to_string();
+        let options = self.options()?.options([
+            ("statement_timeout", timeout.as_str()),
+            ("idle_in_transaction_session_timeout", "10s"),
+            ("lock_timeout", "10s"),
+        ]);
+        Ok(PgPoolOptions::new()
+            .max_connections(self.max_connections)
+            .acquire_timeout(self.acquire_timeout)
+            .connect_lazy_with(options))
+    }
+
+    fn options(&self) -> Result<PgConnectOptions, DatabaseError> {
+        let options = self
+            .url
+            .expose()
+            .parse::<PgConnectOptions>()
+            .map_err(|_| DatabaseError::Url)?;
+        // Statements are not logged: they would tell what is searched for.
+        Ok(options.disable_statement_logging())
+    }
+
+    /// Brings the database to the form of these migrations.
+    pub async fn migrate(&self, mut migrator: Migrator) -> Result<(), DatabaseError> {
+        let mut connection = PgConnection::connect_with(&self.options()?).await?;
+        take_turn(&mut connection).await?;
+        migrator.set_locking(false).set_ignore_missing(true);
+        migrator.run_direct(None, &mut connection, false).await?;
+        // Closing the session gives the lock back.
+        connection.close().await?;
+        Ok(())
+    }
+}
+
+async fn take_turn(connection: &mut PgConnection) -> Result<(), DatabaseError> {
+    let mut waited = Duration::ZERO;
+    let pause = Duration::from_millis(200);
+    loop {
+        let taken: bool = sqlx::query_scalar("SELECT pg_try_advisory_lock($1)")
+            .bind(LOCK)
+            .fetch_one(&mut *connection)
+            .await?;
+        if taken {
+            return Ok(());
+        }
+        if waited >= LOCK_PATIENCE {
+            return Err(DatabaseError::Locked(waited));
+        }
+        tokio::time::sleep(pause).await;
+        waited += pause;
+    }
+}
+
+/// Refuses a database on which migrations are pending, or that a later version has migrated beyond recognition:
+/// migrations it has and we don't are fine, since they are made to be (expand, then contract).
+pub async fn check_migrated(pool: &PgPool, migrator: &Migrator) -> Result<(), DatabaseError> {
+    let mut connection = pool.acquire().await?;
+    let table = migrator.table_name.clone();
+    let exists: bool = sqlx::query_scalar("SELECT to_regclass($1) IS NOT NULL")
+        .bind(table.as_ref())
+        .fetch_one(&mut *connection)
+        .await?;
+    let applied = if exists {
+        connection.list_applied_migrations(&table).await?
+    } else {
+        Vec::new()
+    };
+    for migration in migrator
+        .iter()
+        .filter(|migration| migration.migration_type.is_up_migration())
+    {
+        match applied
+            .iter()
+            .find(|applied| applied.version == migration.version)
+        {
+            None => {
+                return Err(DatabaseError::Pending(format!(
+                    "{} is pending",
+                    migration.version
+                )));
+            }
+            Some(applied) if applied.checksum != migration.checksum => {
+                return Err(DatabaseError::Pending(format!(
+                    "{} is another one there",
+                    migration.version
+                )));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}

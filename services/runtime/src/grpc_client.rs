@@ -1,0 +1,122 @@
+//! Calls to another process of ours: one connection that comes back by itself, with the service token, the id of the
+//! request, the trace and the deadline on every call.
+
+use std::path::PathBuf;
+use std::str::FromStr as _;
+use std::time::Duration;
+
+use opentelemetry::propagation::Injector;
+use tonic::metadata::{Ascii, MetadataKey, MetadataMap, MetadataValue};
+use tonic::service::Interceptor;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use tonic::{Request, Status};
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+
+use crate::process::BoxError;
+use crate::request_id;
+use crate::secret::Secret;
+use crate::settings::Settings;
+
+/// A connection as the generated clients take it.
+pub type GrpcChannel = InterceptedService<Channel, CallContext>;
+
+/// Settings of the calls to other processes.
+#[derive(Debug)]
+pub struct GrpcClientConfig {
+    token: Secret,
+    authority: Option<PathBuf>,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
+}
+
+impl GrpcClientConfig {
+    /// Reads `service_token`, `tls_authority`, `tls_client_certificate`, `tls_client_key`.
+    pub fn read(settings: &mut Settings) -> Self {
+        let config = Self {
+            token: settings.secret("service_token", 24, "Token shown to the services."),
+            authority: settings.optional(
+                "tls_authority",
+                "PEM file with the authority of the services' certificates.",
+            ),
+            certificate: settings.optional(
+                "tls_client_certificate",
+                "PEM file with this process's certificate (mTLS).",
+            ),
+            key: settings.optional("tls_client_key", "PEM file with the key of that certificate."),
+        };
+        if config.certificate.is_some() != config.key.is_some() {
+            settings
+                .contradiction("tls_client_certificate and tls_client_key are set together or not at all");
+        }
+        config
+    }
+
+    /// A connection to the process at this address (`http://host:port`, `https://...`). It is made at the first call
+    /// and made anew whenever it has died; a dead peer is noticed by HTTP/2 keep-alive.
+    pub fn connect(&self, url: &str) -> Result<GrpcChannel, BoxError> {
+        let mut endpoint = Endpoint::from_shared(url.to_owned())
+            .map_err(|error| format!("{url} is no address of a service: {error}"))?
+            .connect_timeout(Duration::from_secs(2))
+            .http2_keep_alive_interval(Duration::from_secs(10))
+            .keep_alive_timeout(Duration::from_secs(5))
+            .keep_alive_while_idle(true)
+            .tcp_nodelay(true);
+        if url.starts_with("https://") {
+            endpoint = endpoint.tls_config(self.tls()?)?;
+        }
+        let authorization = MetadataValue::from_str(&format!("Bearer {}", self.token.expose()))
+            .map_err(|_| "service_token has characters that a header can't carry")?;
+        Ok(InterceptedService::new(
+            endpoint.connect_lazy(),
+            CallContext { authorization },
+        ))
+    }
+
+    fn tls(&self) -> Result<ClientTlsConfig, BoxError> {
+        let read = |path: &PathBuf| {
+            std::fs::read(path).map_err(|error| format!("{} can't be read: {error}", path.display()))
+        };
+        let mut tls = ClientTlsConfig::new();
+        if let Some(path) = &self.authority {
+            tls = tls.ca_certificate(Certificate::from_pem(read(path)?));
+        }
+        if let (Some(certificate), Some(key)) = (&self.certificate, &self.key) {
+            tls = tls.identity(Identity::from_pem(read(certificate)?, read(key)?));
+        }
+        Ok(tls)
+    }
+}
+
+/// Puts on every call what goes along with it.
+#[derive(Clone)]
+pub struct CallContext {
+    authorization: MetadataValue<Ascii>,
+}
+
+impl Interceptor for CallContext {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        let metadata = request.metadata_mut();
+        let mut authorization = self.authorization.clone();
+        authorization.set_sensitive(true);
+        metadata.insert("authorization", authorization);
+        if let Some(id) = request_id::current().and_then(|id| id.parse().ok()) {
+            metadata.insert(request_id::HEADER, id);
+        }
+        let context = tracing::Span::current().context();
+        opentelemetry::global::get_text_map_propagator(|propagator| {
+            propagator.inject_context(&context, &mut MetadataInjector(metadata));
+        });
+        Ok(request)
+    }
+}
+
+struct MetadataInjector<'a>(&'a mut MetadataMap);
+
+impl Injector for MetadataInjector<'_> {
+    fn set(&mut self, key: &str, value: String) {
+        if let (Ok(key), Ok(value)) = (MetadataKey::from_str(key), value.parse()) {
+            self.0.insert(key, value);
+        }
+    }
+}

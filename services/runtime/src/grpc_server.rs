@@ -1,0 +1,354 @@
+//! A gRPC server as every service of ours has it: service tokens, deadlines, request ids, traces, metrics, health,
+//! reflection, keep-alive, an end without lost calls.
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use futures::future::BoxFuture;
+use http::{HeaderMap, Request, Response};
+use opentelemetry::propagation::Extractor;
+use tonic::body::Body;
+use tonic::metadata::MetadataMap;
+use tonic::service::Routes;
+use tonic::transport::server::TcpIncoming;
+use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
+use tonic::{Code, Status};
+use tonic_health::ServingStatus;
+use tonic_health::server::HealthReporter;
+use tower::{Layer, Service};
+use tracing::Instrument as _;
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+
+use crate::process::{BoxError, Process};
+use crate::readiness::Changes;
+use crate::request_id;
+use crate::service_token::{Denied, Scope, ServiceTokens};
+use crate::settings::Settings;
+use crate::shutdown::Shutdown;
+
+/// Settings of a gRPC server.
+#[derive(Clone, Debug)]
+pub struct GrpcServerConfig {
+    tokens: ServiceTokens,
+    timeout: Duration,
+    max_connection_age: Duration,
+    tls: Option<TlsFiles>,
+}
+
+#[derive(Clone, Debug)]
+struct TlsFiles {
+    certificate: PathBuf,
+    key: PathBuf,
+    client_authority: Option<PathBuf>,
+}
+
+impl GrpcServerConfig {
+    /// Reads `service_tokens`, `grpc_timeout`, `grpc_max_connection_age`, `tls_certificate`, `tls_key`,
+    /// `tls_client_authority`.
+    pub fn read(settings: &mut Settings) -> Self {
+        let tokens = settings.service_tokens();
+        let timeout = settings.value(
+            "grpc_timeout",
+            Duration::from_secs(30),
+            "Longest time for a call; a caller's own deadline counts if it is sooner. Streams may take longer.",
+        );
+        let max_connection_age = settings.value(
+            "grpc_max_connection_age",
+            Duration::from_mins(5),
+            "Age at which a connection is closed in good order, so that callers find new replicas.",
+        );
+        let certificate = settings.optional(
+            "tls_certificate",
+            "PEM file with this server's certificate chain.",
+        );
+        let key = settings.optional("tls_key", "PEM file with the key of the certificate.");
+        let client_authority = settings.optional(
+            "tls_client_authority",
+            "PEM file with the authority that callers' certificates come from (mTLS).",
+        );
+        let tls = match (certificate, key) {
+            (Some(certificate), Some(key)) => Some(TlsFiles {
+                certificate,
+                key,
+                client_authority,
+            }),
+            (None, None) if client_authority.is_none() => None,
+            _ => {
+                settings.contradiction(
+                    "tls_certificate and tls_key are set together or not at all, tls_client_authority only with them",
+                );
+                None
+            }
+        };
+        Self {
+            tokens,
+            timeout,
+            max_connection_age,
+            tls,
+        }
+    }
+}
+
+/// What a service serves.
+pub struct GrpcService {
+    /// Its methods.
+    pub routes: Routes,
+    /// Its files as a serialised `FileDescriptorSet`.
+    pub descriptors: &'static [u8],
+    /// The scope that a method asks for, by its path (`/keys.v1.KeyService/VerifyKey`). None: nobody may call it.
+    pub scope_of: fn(&str) -> Option<Scope>,
+    /// Full names of its services, for health.
+    pub names: &'static [&'static str],
+}
+
+/// Serves until the process drains, then finishes what runs.
+pub async fn serve(process: Process, config: GrpcServerConfig, service: GrpcService) -> Result<(), BoxError> {
+    let (health, health_service) = tonic_health::server::health_reporter();
+    process.shutdown.spawn(report_health(
+        process.readiness.changes(),
+        process.shutdown.clone(),
+        health,
+        service.names,
+    ));
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(service.descriptors)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .build_v1()?;
+    let routes = service
+        .routes
+        .add_service(health_service)
+        .add_service(reflection)
+        .prepare();
+    let admission = AdmissionLayer {
+        tokens: config.tokens,
+        scope_of: service.scope_of,
+    };
+    let mut server = Server::builder()
+        .timeout(config.timeout)
+        .http2_keepalive_interval(Some(Duration::from_secs(20)))
+        .http2_keepalive_timeout(Some(Duration::from_secs(10)))
+        .max_connection_age(config.max_connection_age);
+    if let Some(files) = &config.tls {
+        server = server.tls_config(tls_config(files)?)?;
+    }
+    let incoming = TcpIncoming::from(process.listener).with_nodelay(Some(true));
+    let shutdown = process.shutdown;
+    server
+        .layer(admission)
+        .add_routes(routes)
+        .serve_with_incoming_shutdown(incoming, async move { shutdown.draining().await })
+        .await?;
+    Ok(())
+}
+
+/// Tells the readiness by `grpc.health.v1`, for each service and as a whole.
+async fn report_health(
+    mut changes: Changes,
+    shutdown: Shutdown,
+    health: HealthReporter,
+    names: &'static [&'static str],
+) {
+    loop {
+        let ready = tokio::select! {
+            ready = changes.next() => ready,
+            () = shutdown.draining() => false,
+        };
+        let status = if ready {
+            ServingStatus::Serving
+        } else {
+            ServingStatus::NotServing
+        };
+        for name in names.iter().chain(&[""]) {
+            health.set_service_status(*name, status).await;
+        }
+        if shutdown.is_draining() {
+            return;
+        }
+    }
+}
+
+fn tls_config(files: &TlsFiles) -> Result<ServerTlsConfig, BoxError> {
+    let read = |path: &PathBuf| {
+        std::fs::read(path).map_err(|error| format!("{} can't be read: {error}", path.display()))
+    };
+    let identity = Identity::from_pem(read(&files.certificate)?, read(&files.key)?);
+    let tls = ServerTlsConfig::new().identity(identity);
+    Ok(match &files.client_authority {
+        Some(path) => tls.client_ca_root(Certificate::from_pem(read(path)?)),
+        None => tls,
+    })
+}
+
+/// How long the caller will wait, if it said so.
+#[must_use]
+pub fn deadline(metadata: &MetadataMap) -> Option<Instant> {
+    let text = metadata.get("grpc-timeout")?.to_str().ok()?;
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let number = number.parse::<u64>().ok()?;
+    let timeout = match unit {
+        "H" => Duration::from_secs(number.checked_mul(3_600)?),
+        "M" => Duration::from_secs(number.checked_mul(60)?),
+        "S" => Duration::from_secs(number),
+        "m" => Duration::from_millis(number),
+        "u" => Duration::from_micros(number),
+        "n" => Duration::from_nanos(number),
+        _ => return None,
+    };
+    Instant::now().checked_add(timeout)
+}
+
+/// Lets in who may come in, and tells of each call.
+#[derive(Clone)]
+struct AdmissionLayer {
+    tokens: ServiceTokens,
+    scope_of: fn(&str) -> Option<Scope>,
+}
+
+impl<S> Layer<S> for AdmissionLayer {
+    type Service = Admission<S>;
+
+    fn layer(&self, inner: S) -> Admission<S> {
+        Admission {
+            layer: self.clone(),
+            inner,
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Admission<S> {
+    layer: AdmissionLayer,
+    inner: S,
+}
+
+impl<S> Service<Request<Body>> for Admission<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response<Body>, Infallible>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let path = request.uri().path().to_owned();
+        if path.starts_with("/grpc.health.v1.Health/") {
+            return Box::pin(self.inner.call(request));
+        }
+        let caller = match self.layer.admit(&path, request.headers()) {
+            Ok(caller) => caller,
+            Err(denied) => {
+                metrics::counter!("grpc_server_denied_total").increment(1);
+                tracing::warn!(rpc.method = %path, reason = %denied, "a call was denied");
+                return Box::pin(std::future::ready(Ok(status_of(denied).into_http())));
+            }
+        };
+        let id = request
+            .headers()
+            .get(request_id::HEADER)
+            .and_then(|value| value.to_str().ok())
+            .filter(|id| request_id::is_valid(id))
+            .unwrap_or_default()
+            .to_owned();
+        let span = tracing::info_span!(
+            "grpc",
+            otel.name = %path.trim_start_matches('/'),
+            otel.kind = "server",
+            rpc.system = "grpc",
+            request.id = %id,
+            caller = %caller,
+        );
+        let parent = opentelemetry::global::get_text_map_propagator(|propagator| {
+            propagator.extract(&HeaderExtractor(request.headers()))
+        });
+        // Fails only where there are no traces at all.
+        let _ = span.set_parent(parent);
+        let started = Instant::now();
+        // The clone that was polled ready is the one to call.
+        let clone = self.inner.clone();
+        let mut inner = std::mem::replace(&mut self.inner, clone);
+        let work = async move {
+            let result = inner.call(request).await;
+            if let Ok(response) = &result {
+                observe(path, response, started.elapsed());
+            }
+            result
+        };
+        Box::pin(request_id::scope(id, work.instrument(span)))
+    }
+}
+
+impl AdmissionLayer {
+    fn admit(&self, path: &str, headers: &HeaderMap) -> Result<String, Denied> {
+        let authorization = headers
+            .get(http::header::AUTHORIZATION)
+            .and_then(|value| value.to_str().ok());
+        let scope = (self.scope_of)(path);
+        let caller = self.tokens.admit(authorization, scope)?;
+        let is_reflection = path.starts_with("/grpc.reflection.");
+        if scope.is_none() && !is_reflection {
+            return Err(Denied::NoScope);
+        }
+        Ok(caller.name)
+    }
+}
+
+fn status_of(denied: Denied) -> Status {
+    match denied {
+        Denied::NoToken => Status::unauthenticated(denied.to_string()),
+        Denied::NoScope => Status::permission_denied(denied.to_string()),
+    }
+}
+
+/// Counts and times a call. The status of a refusal stands in the headers; one that comes after a body (streams) is
+/// counted as OK here and told by the method itself.
+fn observe(path: String, response: &Response<Body>, took: Duration) {
+    let code = response
+        .headers()
+        .get(Status::GRPC_STATUS)
+        .map_or(Code::Ok, |value| Code::from_bytes(value.as_bytes()));
+    let labels = [("method", path), ("code", format!("{code:?}"))];
+    metrics::histogram!("grpc_server_duration_seconds", &labels).record(took.as_secs_f64());
+    tracing::debug!(rpc.code = ?code, duration_us = took.as_micros(), "a call was answered");
+}
+
+struct HeaderExtractor<'a>(&'a HeaderMap);
+
+impl Extractor for HeaderExtractor<'_> {
+    fn get(&self, key: &str) -> Option<&str> {
+        self.0.get(key).and_then(|value| value.to_str().ok())
+    }
+
+    fn keys(&self) -> Vec<&str> {
+        self.0.keys().map(http::HeaderName::as_str).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deadlines_are_read_in_every_unit() {
+        let read = |text: &'static str| {
+            let mut metadata = MetadataMap::new();
+            metadata.insert("grpc-timeout", text.parse().unwrap());
+            deadline(&metadata).map(|at| at.saturating_duration_since(Instant::now()).as_secs_f64().round())
+        };
+        assert_eq!(read("2H"), Some(7200.0));
+        assert_eq!(read("3M"), Some(180.0));
+        assert_eq!(read("4S"), Some(4.0));
+        assert_eq!(read("5000m"), Some(5.0));
+        assert_eq!(read("6000000u"), Some(6.0));
+        assert_eq!(read("7000000000n"), Some(7.0));
+        for text in ["", "S", "4", "4x", "-4S", "999999999999999999999S"] {
+            assert_eq!(read(text), None, "{text:?}");
+        }
+    }
+}

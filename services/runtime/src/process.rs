@@ -1,0 +1,221 @@
+//! The life of a process, from its arguments to its exit status.
+//!
+//! Settings are read and checked whole; the listeners are bound; telemetry, admin port and signals are set up; then the
+//! service runs until it is told to stop; what runs is finished within the grace time; telemetry is flushed.
+//! Exit status: 0 done, 1 failed, 2 refused for its settings.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+
+use crate::admin;
+use crate::ambient::Ambient;
+use crate::readiness::Readiness;
+use crate::settings::{self, Command, Settings};
+use crate::shutdown::Shutdown;
+use crate::telemetry::{self, TelemetryConfig};
+
+/// What a service may fail with: the causes are told by the error's own chain.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A process of ours.
+pub trait Service {
+    /// Its name, as in `DS_<NAME>__...`.
+    const NAME: &'static str;
+    /// What it does, for `--help`.
+    const ABOUT: &'static str;
+    /// Where it listens unless told.
+    const DEFAULT_LISTEN: &'static str;
+    /// Where its admin port listens unless told.
+    const DEFAULT_ADMIN_LISTEN: &'static str;
+    /// Its own settings.
+    type Config: Send;
+
+    /// Reads its settings.
+    fn read(settings: &mut Settings) -> Self::Config;
+
+    /// Runs until the process drains. What it started with [`Shutdown::spawn`] is waited for afterwards.
+    fn serve(config: Self::Config, process: Process) -> impl Future<Output = Result<(), BoxError>> + Send;
+
+    /// Brings its database to this version's form.
+    fn migrate(config: Self::Config) -> impl Future<Output = Result<(), BoxError>> + Send {
+        drop(config);
+        async { Ok(()) }
+    }
+}
+
+/// What a running service is given.
+pub struct Process {
+    /// Where it listens, bound.
+    pub listener: TcpListener,
+    /// Time and randomness.
+    pub ambient: Ambient,
+    /// What its readiness hangs on.
+    pub readiness: Readiness,
+    /// How it ends.
+    pub shutdown: Shutdown,
+}
+
+/// Settings of every process.
+#[derive(Debug)]
+struct BaseConfig {
+    listen: SocketAddr,
+    admin_listen: SocketAddr,
+    grace: Duration,
+    telemetry: TelemetryConfig,
+}
+
+impl BaseConfig {
+    fn read<S: Service>(settings: &mut Settings) -> Self {
+        let address = |text: &str| text.parse().expect("a default address is an address");
+        Self {
+            listen: settings.value("listen", address(S::DEFAULT_LISTEN), "Where to serve. Port 0 picks a free one."),
+            admin_listen: settings.value(
+                "admin_listen",
+                address(S::DEFAULT_ADMIN_LISTEN),
+                "Where to serve /livez, /readyz and /metrics; never a public address. Port 0 picks a free one.",
+            ),
+            grace: settings.value(
+                "grace",
+                Duration::from_secs(20),
+                "How long running work may take to finish once told to stop.",
+            ),
+            telemetry: TelemetryConfig::read(settings),
+        }
+    }
+}
+
+/// The whole of a `main`.
+#[must_use]
+pub fn run<S: Service>() -> ExitCode {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "settings are the one reader of the environment"
+    )]
+    let environment = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let (mut settings, command) = Settings::read(S::NAME, std::env::args().skip(1), environment);
+    let base = BaseConfig::read::<S>(&mut settings);
+    let config = S::read(&mut settings);
+    if command == Command::Help {
+        say(&settings::help(S::NAME, S::ABOUT, settings.knobs()));
+        return ExitCode::SUCCESS;
+    }
+    let knobs = match settings.finish() {
+        Ok(knobs) => knobs,
+        Err(problems) => {
+            complain(&format!(
+                "{} can't start: {} problem(s) with its settings",
+                S::NAME,
+                problems.len()
+            ));
+            for problem in problems {
+                complain(&format!("  {problem}"));
+            }
+            complain(&format!("`{} --help` tells every setting", S::NAME));
+            return ExitCode::from(2);
+        }
+    };
+    if command == Command::PrintConfig {
+        say(&settings::print_config(&knobs));
+        return ExitCode::SUCCESS;
+    }
+    let executor = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(executor) => executor,
+        Err(error) => {
+            complain(&format!("{} can't start its threads: {error}", S::NAME));
+            return ExitCode::FAILURE;
+        }
+    };
+    let outcome = executor.block_on(async {
+        match command {
+            Command::Migrate => S::migrate(config).await.map(|()| true),
+            _ => serve::<S>(base, config).await,
+        }
+    });
+    executor.shutdown_timeout(Duration::from_secs(1));
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            complain(&format!("{} failed: {}", S::NAME, with_causes(&*error)));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn serve<S: Service>(base: BaseConfig, config: S::Config) -> Result<bool, BoxError> {
+    let listener = bind(base.listen).await?;
+    let admin_listener = bind(base.admin_listen).await?;
+    let telemetry = telemetry::start(S::NAME, &base.telemetry)?;
+    let (shutdown, readiness) = (Shutdown::new(), Readiness::default());
+    shutdown.listen_to_signals()?;
+    tracing::info!(
+        service.address = %listener.local_addr()?,
+        admin.address = %admin_listener.local_addr()?,
+        "{} starts", S::NAME,
+    );
+    // The admin port outlives the draining: it is how one sees that the process drains.
+    let admin_server = admin::serve(admin_listener, readiness.clone(), telemetry.metrics());
+    let process = Process {
+        listener,
+        ambient: Ambient::system(),
+        readiness: readiness.clone(),
+        shutdown: shutdown.clone(),
+    };
+    let drain_readiness = async {
+        shutdown.draining().await;
+        readiness.drain();
+        std::future::pending::<()>().await;
+    };
+    let service = async {
+        let result = S::serve(config, process).await;
+        (shutdown.finish(base.grace).await, result)
+    };
+    let (finished, result) = tokio::select! {
+        done = service => done,
+        result = admin_server => (false, result.map_err(BoxError::from)),
+        () = drain_readiness => unreachable!("it never returns"),
+    };
+    if let Err(error) = &result {
+        tracing::error!(error = %with_causes(&**error), "the service has failed");
+    }
+    tracing::info!(finished, "{} ends", S::NAME);
+    telemetry.flush().await;
+    result.map(|()| finished)
+}
+
+async fn bind(address: SocketAddr) -> Result<TcpListener, BoxError> {
+    TcpListener::bind(address)
+        .await
+        .map_err(|error| format!("{address} can't be listened on: {error}").into())
+}
+
+/// An error and all of its causes, in one line.
+#[must_use]
+pub fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    text
+}
+
+#[expect(
+    clippy::print_stdout,
+    reason = "what was asked for on the command line is answered there"
+)]
+fn say(text: &str) {
+    println!("{}", text.trim_end());
+}
+
+#[expect(clippy::print_stderr, reason = "there are no logs yet, or no more")]
+fn complain(text: &str) {
+    eprintln!("{text}");
+}

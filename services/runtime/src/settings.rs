@@ -1,0 +1,708 @@
+//! The settings of a process: file < environment < flags, each knob described where it is read.
+//!
+//! A `Config` reads its knobs one after another ([`Settings::value`] and its neighbours) and always gets a value; what
+//! is wrong is collected, and [`Settings::finish`] refuses with every problem at once: values that do not parse or are
+//! out of bounds, missing ones, unknown names in any of the three sources, contradictions ([`Settings::contradiction`]).
+//!
+//! | source | `max_active_keys` of the process `keys` |
+//! |---|---|
+//! | TOML file, `--config FILE` | `max_active_keys = 50` |
+//! | environment | `DS_KEYS__MAX_ACTIVE_KEYS=50` |
+//! | flag | `--max-active-keys 50` |
+//!
+//! Secrets have no flag, since the process list is no place for them; instead `DS_KEYS__PEPPER_FILE` names a file that
+//! holds the secret. (Not a library: `clap` and `figment` stop at the first problem and know no unknown environment
+//! names; `conf` reports all, but neither masks, nor prints, nor reads secrets from files.)
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::secret::Secret;
+use crate::service_token::ServiceTokens;
+
+/// A type that a setting can have.
+pub trait Setting: Sized {
+    /// What a value looks like, for `--help`.
+    const FORM: &'static str;
+    /// Reads a value; the error says what is wrong with it, without its end.
+    fn parse(text: &str) -> Result<Self, String>;
+    /// Writes a value as `parse` reads it.
+    fn show(&self) -> String;
+}
+
+/// Where a value came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    Default,
+    File,
+    Environment,
+    Flag,
+}
+
+impl Origin {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::File => "file",
+            Self::Environment => "environment",
+            Self::Flag => "flag",
+        }
+    }
+}
+
+/// A knob as it was read: for `--help` and `--print-config`.
+#[derive(Clone, Debug)]
+pub struct Knob {
+    /// Name, snake case.
+    pub name: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+    /// What a value looks like.
+    pub form: &'static str,
+    /// Value when it is not set; none if it must be set, empty if it may be left out.
+    pub default: Option<String>,
+    /// Whether its value is hidden.
+    pub is_secret: bool,
+    shown: String,
+    origin: Origin,
+}
+
+/// What the command line asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Run the process.
+    Serve,
+    /// Bring the database to this version's form, then end.
+    Migrate,
+    /// Print what can be said to the process.
+    Help,
+    /// Print the settings as they would hold.
+    PrintConfig,
+}
+
+/// The three sources, and what has been read of them.
+#[derive(Debug)]
+pub struct Settings {
+    prefix: String,
+    flags: BTreeMap<String, String>,
+    environment: BTreeMap<String, String>,
+    file: BTreeMap<String, String>,
+    knobs: Vec<Knob>,
+    problems: Vec<String>,
+}
+
+impl Settings {
+    /// The sources of the process with this name: its arguments without the program's name, and its environment.
+    pub fn read(
+        process: &str,
+        arguments: impl IntoIterator<Item = String>,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> (Self, Command) {
+        let prefix = format!("DS_{}__", process.to_uppercase());
+        let mut settings = Self {
+            environment: environment
+                .into_iter()
+                .filter_map(|(name, value)| Some((name.strip_prefix(&prefix)?.to_lowercase(), value)))
+                .collect(),
+            prefix,
+            flags: BTreeMap::new(),
+            file: BTreeMap::new(),
+            knobs: Vec::new(),
+            problems: Vec::new(),
+        };
+        let command = settings.read_arguments(arguments);
+        settings.read_file();
+        (settings, command)
+    }
+
+    fn read_arguments(&mut self, arguments: impl IntoIterator<Item = String>) -> Command {
+        let mut command = Command::Serve;
+        let mut arguments = arguments.into_iter();
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "serve" => command = Command::Serve,
+                "migrate" => command = Command::Migrate,
+                "--help" | "-h" | "help" => return Command::Help,
+                "--print-config" => command = Command::PrintConfig,
+                _ => match argument.strip_prefix("--") {
+                    Some(flag) => {
+                        let (name, value) = match flag.split_once('=') {
+                            Some((name, value)) => (name, Some(value.to_owned())),
+                            None => (flag, arguments.next()),
+                        };
+                        match value {
+                            Some(value) => {
+                                self.flags.insert(name.replace('-', "_"), value);
+                            }
+                            None => self.problems.push(format!("--{name} has no value")),
+                        }
+                    }
+                    None => self.problems.push(format!(
+                        "{argument:?} is no command; known are serve, migrate, help"
+                    )),
+                },
+            }
+        }
+        command
+    }
+
+    fn read_file(&mut self) {
+        let path = self.optional::<PathBuf>(
+            "config",
+            "TOML file with settings; environment and flags go before it.",
+        );
+        let Some(path) = path else { return };
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                return self
+                    .problems
+                    .push(format!("config: {} can't be read: {error}", path.display()));
+            }
+        };
+        let table = match text.parse::<toml::Table>() {
+            Ok(table) => table,
+            Err(error) => {
+                return self
+                    .problems
+                    .push(format!("config: {}: {}", path.display(), error.message()));
+            }
+        };
+        for (name, value) in table {
+            match value {
+                toml::Value::String(text) => self.file.insert(name, text),
+                toml::Value::Integer(number) => self.file.insert(name, number.to_string()),
+                toml::Value::Float(number) => self.file.insert(name, number.to_string()),
+                toml::Value::Boolean(flag) => self.file.insert(name, flag.to_string()),
+                toml::Value::Datetime(_) | toml::Value::Array(_) | toml::Value::Table(_) => {
+                    self.problems.push(format!(
+                        "config: {name} has to be a text, a number, true or false"
+                    ));
+                    None
+                }
+            };
+        }
+    }
+
+    /// A knob that has a default.
+    pub fn value<T: Setting>(&mut self, name: &'static str, default: T, doc: &'static str) -> T {
+        let shown = default.show();
+        self.knob(name, Some(shown), doc).unwrap_or(default)
+    }
+
+    /// A number with a default and bounds, both included.
+    pub fn bounded<T>(
+        &mut self,
+        name: &'static str,
+        default: T,
+        bounds: RangeInclusive<T>,
+        doc: &'static str,
+    ) -> T
+    where
+        T: Setting + PartialOrd,
+    {
+        let shown = default.show();
+        match self.knob::<T>(name, Some(shown), doc) {
+            Some(value) if bounds.contains(&value) => value,
+            Some(value) => {
+                let (low, high) = (bounds.start().show(), bounds.end().show());
+                self.problems
+                    .push(format!("{name}: {} is not within {low} and {high}", value.show()));
+                default
+            }
+            None => default,
+        }
+    }
+
+    /// A knob that may be left out.
+    pub fn optional<T: Setting>(&mut self, name: &'static str, doc: &'static str) -> Option<T> {
+        self.knob(name, Some(String::new()), doc)
+    }
+
+    /// A knob that must be set. The example stands in for it where it is missing, so that the rest can be read.
+    ///
+    /// # Panics
+    /// If the example does not parse, which is a slip in the code.
+    pub fn required<T: Setting>(&mut self, name: &'static str, example: &str, doc: &'static str) -> T {
+        let problems = self.problems.len();
+        self.knob(name, None, doc).unwrap_or_else(|| {
+            if self.problems.len() == problems {
+                self.problems
+                    .push(format!("{name}: is missing (for example {example})"));
+            }
+            T::parse(example).expect("the example of a setting is a value of it")
+        })
+    }
+
+    /// A secret that must be set and has at least so many characters.
+    pub fn secret(&mut self, name: &'static str, min_length: usize, doc: &'static str) -> Secret {
+        let Some(text) = self.secret_text(name, None, doc) else {
+            let variable = format!("{}{}", self.prefix, name.to_uppercase());
+            self.problems
+                .push(format!("{name}: is missing (set {variable} or {variable}_FILE)"));
+            return Secret::new("");
+        };
+        self.custody(name, min_length, text)
+    }
+
+    /// A secret that may be left out; if given, it has at least so many characters.
+    pub fn optional_secret(
+        &mut self,
+        name: &'static str,
+        min_length: usize,
+        doc: &'static str,
+    ) -> Option<Secret> {
+        let text = self.secret_text(name, Some(String::new()), doc)?;
+        Some(self.custody(name, min_length, text))
+    }
+
+    fn custody(&mut self, name: &str, min_length: usize, text: String) -> Secret {
+        if text.chars().count() < min_length {
+            self.problems
+                .push(format!("{name}: is shorter than {min_length} characters"));
+        }
+        Secret::new(text)
+    }
+
+    /// The tokens that this process accepts from its callers.
+    pub fn service_tokens(&mut self) -> ServiceTokens {
+        let doc = "Tokens accepted from callers: name:scope+scope:token, comma-separated. \
+                   Scopes: search, keys, verify, charge, admin.";
+        let text = self.secret("service_tokens", 1, doc);
+        text.expose().parse().unwrap_or_else(|problem| {
+            if !text.expose().is_empty() {
+                self.problems.push(format!("service_tokens: {problem}"));
+            }
+            ServiceTokens::nobody()
+        })
+    }
+
+    /// The knobs read so far.
+    #[must_use]
+    pub fn knobs(&self) -> &[Knob] {
+        &self.knobs
+    }
+
+    /// Notes that values which are fine each by itself don't go together.
+    pub fn contradiction(&mut self, problem: impl Into<String>) {
+        self.problems.push(problem.into());
+    }
+
+    /// All knobs read, or every problem found. Called after the last knob: what nobody has read by then is unknown.
+    pub fn finish(mut self) -> Result<Vec<Knob>, Vec<String>> {
+        let known = |name: &str| {
+            self.knobs.iter().any(|knob| {
+                knob.name == name || (knob.is_secret && name.strip_suffix("_file") == Some(knob.name))
+            })
+        };
+        let mut unknown = Vec::new();
+        for name in self.flags.keys().filter(|name| !known(name)) {
+            unknown.push(format!("--{} is not known", name.replace('_', "-")));
+        }
+        for name in self.environment.keys().filter(|name| !known(name)) {
+            unknown.push(format!("{}{} is not known", self.prefix, name.to_uppercase()));
+        }
+        for name in self.file.keys().filter(|name| !known(name)) {
+            unknown.push(format!("{name} in the config file is not known"));
+        }
+        self.problems.extend(unknown);
+        if self.problems.is_empty() {
+            Ok(self.knobs)
+        } else {
+            Err(self.problems)
+        }
+    }
+
+    fn source(&self, name: &str, is_secret: bool) -> Option<(String, Origin)> {
+        let flag = self
+            .flags
+            .get(name)
+            .filter(|_| !is_secret)
+            .map(|text| (text, Origin::Flag));
+        let set = flag
+            .or_else(|| self.environment.get(name).map(|text| (text, Origin::Environment)))
+            .or_else(|| self.file.get(name).map(|text| (text, Origin::File)));
+        // An empty value is how a manifest leaves a setting out.
+        set.filter(|(text, _)| !text.is_empty())
+            .map(|(text, origin)| (text.clone(), origin))
+    }
+
+    fn knob<T: Setting>(
+        &mut self,
+        name: &'static str,
+        default: Option<String>,
+        doc: &'static str,
+    ) -> Option<T> {
+        let found = self.source(name, false);
+        let (shown, origin) = match &found {
+            Some((text, origin)) => (text.clone(), *origin),
+            None => (default.clone().unwrap_or_default(), Origin::Default),
+        };
+        self.knobs.push(Knob {
+            name,
+            doc,
+            form: T::FORM,
+            default,
+            is_secret: false,
+            shown,
+            origin,
+        });
+        let (text, origin) = found?;
+        match T::parse(&text) {
+            Ok(value) => Some(value),
+            Err(problem) => {
+                self.problems
+                    .push(format!("{name}: {text:?} (from the {}) {problem}", origin.name()));
+                None
+            }
+        }
+    }
+
+    fn secret_text(
+        &mut self,
+        name: &'static str,
+        default: Option<String>,
+        doc: &'static str,
+    ) -> Option<String> {
+        if self.flags.contains_key(name) {
+            let variable = format!("{}{}", self.prefix, name.to_uppercase());
+            self.problems.push(format!(
+                "{name}: is a secret and has no flag, since everybody can read the process list \
+                 (set {variable} or {variable}_FILE)"
+            ));
+        }
+        let mut found = self.source(name, true);
+        if let Some((path, origin)) = self.source(&format!("{name}_file"), false) {
+            if found.is_some() {
+                self.problems
+                    .push(format!("{name}: is set both by itself and by its file"));
+            }
+            match std::fs::read_to_string(&path) {
+                Ok(text) => found = Some((text.trim_end_matches(['\r', '\n']).to_owned(), origin)),
+                Err(error) => self
+                    .problems
+                    .push(format!("{name}: {path} can't be read: {error}")),
+            }
+        }
+        let (shown, origin) = match &found {
+            Some((_, origin)) => ("***".to_owned(), *origin),
+            None => (String::new(), Origin::Default),
+        };
+        self.knobs.push(Knob {
+            name,
+            doc,
+            form: "SECRET",
+            default,
+            is_secret: true,
+            shown,
+            origin,
+        });
+        found.map(|(text, _)| text)
+    }
+}
+
+/// What `--help` prints of the knobs.
+#[must_use]
+pub fn help(process: &str, about: &str, knobs: &[Knob]) -> String {
+    let prefix = format!("DS_{}__", process.to_uppercase());
+    let head = format!(
+        "{about}\n\nUsage: {process} [serve|migrate|help] [--print-config] [--config FILE] [--SETTING VALUE]...\n\n\
+         Settings; the config file (name = value) goes before the defaults, the environment before the file, \
+         flags before all:\n"
+    );
+    let entry = |knob: &Knob| {
+        let default = match knob.default.as_deref() {
+            None => "required".to_owned(),
+            Some("") => "optional".to_owned(),
+            Some(default) => format!("default {default}"),
+        };
+        let variable = format!("{prefix}{}", knob.name.to_uppercase());
+        let how = if knob.is_secret {
+            format!("{variable}, {variable}_FILE")
+        } else {
+            format!("--{} {}, {variable}", knob.name.replace('_', "-"), knob.form)
+        };
+        format!("\n  {how} ({default})\n      {}\n", knob.doc)
+    };
+    std::iter::once(head).chain(knobs.iter().map(entry)).collect()
+}
+
+/// What `--print-config` prints: a config file, secrets masked.
+#[must_use]
+pub fn print_config(knobs: &[Knob]) -> String {
+    let line = |knob: &Knob| {
+        let value = toml::Value::String(knob.shown.clone());
+        format!("{} = {value} # {}\n", knob.name, knob.origin.name())
+    };
+    knobs.iter().map(line).collect()
+}
+
+impl Setting for bool {
+    const FORM: &'static str = "true|false";
+    fn parse(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|_| "is neither true nor false".to_owned())
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Setting for String {
+    const FORM: &'static str = "TEXT";
+    fn parse(text: &str) -> Result<Self, String> {
+        Ok(text.to_owned())
+    }
+    fn show(&self) -> String {
+        self.clone()
+    }
+}
+
+impl Setting for PathBuf {
+    const FORM: &'static str = "PATH";
+    fn parse(text: &str) -> Result<Self, String> {
+        Ok(Self::from(text))
+    }
+    fn show(&self) -> String {
+        self.display().to_string()
+    }
+}
+
+impl Setting for SocketAddr {
+    const FORM: &'static str = "ADDRESS:PORT";
+    fn parse(text: &str) -> Result<Self, String> {
+        text.parse()
+            .map_err(|_| "is no address with port, such as 127.0.0.1:8080".to_owned())
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// Comma-separated.
+impl Setting for Vec<String> {
+    const FORM: &'static str = "TEXT,TEXT...";
+    fn parse(text: &str) -> Result<Self, String> {
+        Ok(text
+            .split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+            .map(str::to_owned)
+            .collect())
+    }
+    fn show(&self) -> String {
+        self.join(",")
+    }
+}
+
+/// A number with its unit: `250ms`, `10s`, `5m`, `24h`, `7d`.
+impl Setting for Duration {
+    const FORM: &'static str = "DURATION";
+    fn parse(text: &str) -> Result<Self, String> {
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, unit) = text.split_at(digits);
+        let scale = match unit {
+            "ms" => Some(1),
+            "s" => Some(1_000),
+            "m" => Some(60_000),
+            "h" => Some(3_600_000),
+            "d" => Some(86_400_000),
+            _ => None,
+        };
+        let millis = number
+            .parse::<u64>()
+            .ok()
+            .zip(scale)
+            .and_then(|(number, scale)| number.checked_mul(scale));
+        millis
+            .map(Self::from_millis)
+            .ok_or_else(|| "is no number with a unit, such as 250ms, 10s, 5m, 24h, 7d".to_owned())
+    }
+    fn show(&self) -> String {
+        let millis = self.as_millis();
+        for (scale, unit) in [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")] {
+            if millis >= scale && millis.is_multiple_of(scale) {
+                return format!("{}{unit}", millis / scale);
+            }
+        }
+        format!("{millis}ms")
+    }
+}
+
+fn parse_number<T: std::str::FromStr<Err: Display>>(text: &str) -> Result<T, String> {
+    text.parse()
+        .map_err(|error| format!("is no such number: {error}"))
+}
+
+impl Setting for u16 {
+    const FORM: &'static str = "NUMBER";
+    fn parse(text: &str) -> Result<Self, String> {
+        parse_number(text)
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Setting for u32 {
+    const FORM: &'static str = "NUMBER";
+    fn parse(text: &str) -> Result<Self, String> {
+        parse_number(text)
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Setting for i64 {
+    const FORM: &'static str = "NUMBER";
+    fn parse(text: &str) -> Result<Self, String> {
+        parse_number(text)
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Setting for u64 {
+    const FORM: &'static str = "NUMBER";
+    fn parse(text: &str) -> Result<Self, String> {
+        parse_number(text)
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Setting for usize {
+    const FORM: &'static str = "NUMBER";
+    fn parse(text: &str) -> Result<Self, String> {
+        parse_number(text)
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(arguments: &[&str], environment: &[(&str, &str)]) -> (Settings, Command) {
+        Settings::read(
+            "keys",
+            arguments.iter().map(|text| (*text).to_owned()),
+            environment
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
+        )
+    }
+
+    #[test]
+    fn flags_go_before_the_environment_and_that_before_the_file() {
+        let file = std::env::temp_dir().join(format!("settings-{}.toml", std::process::id()));
+        std::fs::write(&file, "one = 1\ntwo = 1\nthree = 1\n").unwrap();
+        let path = file.display().to_string();
+        let (mut settings, command) = settings(
+            &["migrate", "--config", &path, "--three=3"],
+            &[
+                ("DS_KEYS__TWO", "2"),
+                ("DS_KEYS__THREE", "2"),
+                ("DS_OTHER__X", "1"),
+                ("KEYS_PORT", "tcp://x"),
+            ],
+        );
+        assert_eq!(command, Command::Migrate);
+        assert_eq!(settings.value("one", 0_u32, ""), 1);
+        assert_eq!(settings.value("two", 0_u32, ""), 2);
+        assert_eq!(settings.value("three", 0_u32, ""), 3);
+        assert_eq!(settings.value("four", 4_u32, ""), 4);
+        std::fs::remove_file(&file).unwrap();
+        assert!(settings.finish().is_ok());
+    }
+
+    #[test]
+    fn every_problem_is_told_at_once() {
+        let (mut settings, _) = settings(
+            &["dance", "--colour", "red", "--last"],
+            &[
+                ("DS_KEYS__PORT", "many"),
+                ("DS_KEYS__SISE", "1"),
+                ("DS_KEYS__RATE", "0"),
+            ],
+        );
+        settings.value("port", 1_u16, "");
+        settings.bounded("rate", 5_u32, 1..=10, "");
+        settings.required::<SocketAddr>("listen", "127.0.0.1:1", "");
+        settings.secret("pepper", 32, "");
+        settings.contradiction("port and listen are at odds");
+        let problems = settings.finish().unwrap_err();
+        let expected = [
+            "\"dance\" is no command",
+            "--last has no value",
+            "port: \"many\"",
+            "rate: 0 is not within 1 and 10",
+            "listen: is missing",
+            "pepper: is missing",
+            "at odds",
+            "--colour is not known",
+            "DS_KEYS__SISE is not known",
+        ];
+        assert_eq!(problems.len(), expected.len(), "{problems:#?}");
+        for (problem, expected) in problems.iter().zip(expected) {
+            assert!(problem.contains(expected), "{problem} should tell {expected}");
+        }
+    }
+
+    #[test]
+    fn secrets_come_from_the_environment_or_a_file_and_are_never_shown() {
+        let file = std::env::temp_dir().join(format!("secret-{}", std::process::id()));
+        std::fs::write(&file, "from-a-file-from-a-file-from-a-file\n").unwrap();
+        let path = file.display().to_string();
+        let (mut settings, _) = settings(
+            &[],
+            &[
+                ("DS_KEYS__PEPPER_FILE", &path),
+                ("DS_KEYS__CURSOR", "short-secret"),
+            ],
+        );
+        assert_eq!(
+            settings.secret("pepper", 32, "").expose(),
+            "from-a-file-from-a-file-from-a-file"
+        );
+        assert_eq!(
+            settings.optional_secret("cursor", 4, "").unwrap().expose(),
+            "short-secret"
+        );
+        std::fs::remove_file(&file).unwrap();
+        let knobs = settings.finish().unwrap();
+        let shown = print_config(&knobs) + &help("keys", "Keys.", &knobs);
+        assert!(
+            !shown.contains("from-a-file") && !shown.contains("short-secret"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn a_secret_has_no_flag() {
+        let (mut settings, _) = settings(&["--pepper", "12345678901234567890123456789012"], &[]);
+        settings.secret("pepper", 32, "");
+        let problems = settings.finish().unwrap_err();
+        assert!(problems.iter().any(|problem| problem.contains("has no flag")));
+        assert!(!problems.iter().any(|problem| problem.contains("1234567890")));
+    }
+
+    #[test]
+    fn durations_are_read_as_they_are_shown() {
+        for text in ["0ms", "250ms", "10s", "5m", "24h", "1d", "7d", "90s"] {
+            let shown = Duration::parse(text).unwrap().show();
+            assert_eq!(Duration::parse(&shown).unwrap(), Duration::parse(text).unwrap());
+        }
+        for text in ["", "10", "s", "-1s", "1.5s", "99999999999999999999d", "1w"] {
+            assert!(Duration::parse(text).is_err(), "{text}");
+        }
+    }
+}
