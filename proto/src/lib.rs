@@ -12,7 +12,6 @@
 
 /// `search.v1`.
 #[expect(
-    missing_docs,
     clippy::pedantic,
     reason = "generated; the comments of the .proto files are the documentation"
 )]
@@ -25,7 +24,6 @@ pub mod search {
 
 /// `keys.v1`.
 #[expect(
-    missing_docs,
     clippy::pedantic,
     reason = "generated; the comments of the .proto files are the documentation"
 )]
@@ -38,7 +36,6 @@ pub mod keys {
 
 /// `billing.v1`.
 #[expect(
-    missing_docs,
     clippy::pedantic,
     reason = "generated; the comments of the .proto files are the documentation"
 )]
@@ -50,12 +47,21 @@ pub mod billing {
 }
 
 pub mod account;
+pub mod alternatives;
 pub mod api_key;
+pub mod cursor;
+pub mod day;
+pub mod email;
 pub mod error_code;
+pub mod host;
 pub mod key;
 pub mod key_change;
+pub mod names;
 pub mod rate;
+pub mod search_query;
 pub mod violation;
+
+pub use names::RecordKind;
 
 /// All files as a serialised `FileDescriptorSet`, for gRPC reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
