@@ -4,6 +4,10 @@ use std::path::PathBuf;
 
 use prost::Message as _;
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is how cargo tells a build script where to write"
+)]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let files = [
         "search/v1/search.proto",

@@ -13,6 +13,8 @@
 /// `search.v1`.
 #[expect(
     clippy::pedantic,
+    clippy::allow_attributes,
+    clippy::allow_attributes_without_reason,
     reason = "generated; the comments of the .proto files are the documentation"
 )]
 pub mod search {
@@ -25,6 +27,8 @@ pub mod search {
 /// `keys.v1`.
 #[expect(
     clippy::pedantic,
+    clippy::allow_attributes,
+    clippy::allow_attributes_without_reason,
     reason = "generated; the comments of the .proto files are the documentation"
 )]
 pub mod keys {
@@ -37,6 +41,8 @@ pub mod keys {
 /// `billing.v1`.
 #[expect(
     clippy::pedantic,
+    clippy::allow_attributes,
+    clippy::allow_attributes_without_reason,
     reason = "generated; the comments of the .proto files are the documentation"
 )]
 pub mod billing {
@@ -58,6 +64,7 @@ pub mod key;
 pub mod key_change;
 pub mod names;
 pub mod rate;
+pub mod record;
 pub mod search_query;
 pub mod violation;
 

@@ -184,6 +184,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use {SortDirection as Direction, SortField as Field};
 
     #[test]
     fn near_names_are_found_and_far_ones_not() {
@@ -226,7 +227,6 @@ mod tests {
             job_titles: vec![" ".into()],
             ..SearchQuery::default()
         };
-        use {SortDirection as Direction, SortField as Field};
         for (query, expected) in [
             (SearchQuery::default(), (Field::InfoUpdatedAt, Direction::Desc)),
             (named, (Field::Relevance, Direction::Desc)),

@@ -20,6 +20,14 @@ pub struct Rate {
 }
 
 impl Rate {
+    /// The rate, if it is within its bounds.
+    #[must_use]
+    pub fn new(requests: u32, window: Duration) -> Option<Self> {
+        let requests = check_requests(requests.into()).ok()?;
+        let window = check_window(window).ok()?;
+        Some(Self { requests, window })
+    }
+
     /// Requests a window, 1-1,000,000.
     #[must_use]
     pub const fn requests(self) -> u32 {
@@ -37,7 +45,9 @@ impl Rate {
 pub fn check(rate: &v1::Rate) -> Result<Rate, Vec<Violation>> {
     let mut violations = Vec::new();
     let requests = check_requests(rate.requests).map_err(|violation| violations.push(violation));
-    let window = check_window(rate.window.as_ref()).map_err(|violation| violations.push(violation));
+    let window = read_window(rate.window.as_ref())
+        .and_then(check_window)
+        .map_err(|violation| violations.push(violation));
     match (requests, window) {
         (Ok(requests), Ok(window)) => Ok(Rate { requests, window }),
         _ => Err(violations),
@@ -54,17 +64,20 @@ fn check_requests(requests: i64) -> Result<u32, Violation> {
         .ok_or_else(|| at("requests", ViolationCode::TooBig, "is above 1,000,000"))
 }
 
-fn check_window(window: Option<&prost_types::Duration>) -> Result<Duration, Violation> {
+/// Reads a duration by hand: the library's own conversion overflows on the most negative one.
+fn read_window(window: Option<&prost_types::Duration>) -> Result<Duration, Violation> {
     let window = window.ok_or_else(|| at("window", ViolationCode::Missing, "is missing"))?;
-    // By hand: the library's conversion overflows on the most negative duration. Negative nanoseconds beside positive
-    // seconds are ill-formed; what stands in for them is no whole millisecond.
     let seconds = u64::try_from(window.seconds).unwrap_or(0);
-    let window = Duration::new(seconds, u32::try_from(window.nanos).unwrap_or(1));
+    // Negative nanoseconds beside positive seconds are ill-formed; what stands in for them is no whole millisecond.
+    Ok(Duration::new(seconds, u32::try_from(window.nanos).unwrap_or(1)))
+}
+
+fn check_window(window: Duration) -> Result<Duration, Violation> {
     if window < MIN_WINDOW {
         Err(at("window", ViolationCode::TooSmall, "is below 1 s"))
     } else if window > MAX_WINDOW {
         Err(at("window", ViolationCode::TooBig, "is above 1 day"))
-    } else if window.subsec_nanos() % 1_000_000 != 0 {
+    } else if !window.subsec_nanos().is_multiple_of(1_000_000) {
         Err(at(
             "window",
             ViolationCode::InvalidValue,

@@ -13,7 +13,7 @@ use crate::email::{EmailProblem, EmailTerm};
 use crate::host::{Domain, HostProblem, WebsiteTerm};
 use crate::search::v1::{NewBusiness, SearchQuery, SortDirection, SortField, WebsiteStatus};
 use crate::violation::ViolationCode::{Conflict, InvalidFormat, InvalidValue, TooBig, TooLong, TooSmall};
-use crate::violation::{PathSegment, Violation};
+use crate::violation::{PathSegment, Violation, ViolationCode};
 use crate::{cursor, day};
 
 pub use crate::names::{
@@ -323,54 +323,30 @@ fn check_page(found: &mut Vec<Violation>, query: &SearchQuery) {
 fn check_sort(found: &mut Vec<Violation>, query: &SearchQuery, kind: RecordKind) {
     let Some(sort) = query.sort else { return };
     let names = || {
-        sort_names(kind)
-            .iter()
-            .map(|(name, _)| *name)
-            .collect::<Vec<_>>()
-            .join(", ")
+        let names = sort_names(kind).iter().map(|(name, _)| *name).collect::<Vec<_>>();
+        format!("one of: {}", names.join(", "))
     };
     match SortField::try_from(sort.field) {
-        Err(_) => found.push(sort_violation(
-            "field",
-            InvalidValue,
-            "is none of the allowed values",
-            names(),
-        )),
+        Err(_) => found.push(at_sort("field", InvalidValue, "is none of the allowed values").hint(names())),
         Ok(SortField::Unspecified) => {}
         Ok(field) if sort_names(kind).iter().any(|(_, allowed)| *allowed == field) => {}
-        Ok(_) => found.push(sort_violation(
-            "field",
-            InvalidFormat,
-            "is nothing these records have",
-            names(),
-        )),
+        Ok(_) => found.push(at_sort("field", InvalidFormat, "is nothing these records have").hint(names())),
     }
     if SortDirection::try_from(sort.direction).is_err() {
-        let directions = "asc, desc".to_owned();
-        found.push(sort_violation(
-            "dir",
-            InvalidValue,
-            "is none of the allowed values",
-            directions,
-        ));
+        let violation = at_sort("dir", InvalidValue, "is none of the allowed values");
+        found.push(violation.hint("one of: asc, desc"));
     } else if applied_sort(query) == (SortField::Relevance, SortDirection::Asc) {
-        let mut violation = sort_violation("dir", Conflict, "can't be asc for relevance", String::new());
-        violation.hint = Some(if sort.field() == SortField::Relevance {
-            "leave it out, or use desc".to_owned()
+        let hint = if sort.field() == SortField::Relevance {
+            "leave it out, or use desc"
         } else {
-            "this query is ordered by relevance unless sort.field says otherwise".to_owned()
-        });
-        found.push(violation);
+            "this query is ordered by relevance unless sort.field says otherwise"
+        };
+        found.push(at_sort("dir", Conflict, "can't be asc for relevance").hint(hint));
     }
 }
 
-fn sort_violation(
-    property: &str,
-    code: crate::violation::ViolationCode,
-    message: &str,
-    allowed: String,
-) -> Violation {
-    let mut violation = Violation::at("sort", code, message).hint(format!("one of: {allowed}"));
+fn at_sort(property: &str, code: ViolationCode, message: &str) -> Violation {
+    let mut violation = Violation::at("sort", code, message);
     violation.path.push(PathSegment::Name(property.to_owned()));
     violation
 }

@@ -127,7 +127,11 @@ impl Violation {
                     text.push('.');
                     text.push_str(name);
                 }
-                PathSegment::Index(index) => text.push_str(&format!("[{index}]")),
+                PathSegment::Index(index) => {
+                    text.push('[');
+                    text.push_str(&index.to_string());
+                    text.push(']');
+                }
             }
         }
         text

@@ -1,8 +1,8 @@
 use super::*;
 use crate::search::v1::Sort;
-use crate::violation::ViolationCode;
 
 type Set = fn(&mut SearchQuery, &str);
+type SetItems = fn(&mut SearchQuery, Vec<String>);
 
 /// Each text filter, with a text that is fine.
 const TEXTS: [(&str, Set, &str); 9] = [
@@ -45,7 +45,7 @@ const TEXTS: [(&str, Set, &str); 9] = [
     ),
 ];
 
-const LISTS: [(&str, fn(&mut SearchQuery, Vec<String>)); 2] = [
+const LISTS: [(&str, SetItems); 2] = [
     ("jobTitles", |query, items| query.job_titles = items),
     ("searchTags", |query, items| query.search_tags = items),
 ];
