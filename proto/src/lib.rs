@@ -55,6 +55,7 @@ pub mod billing {
 pub mod account;
 pub mod alternatives;
 pub mod api_key;
+pub mod credits;
 pub mod cursor;
 pub mod day;
 pub mod email;
