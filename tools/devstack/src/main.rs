@@ -1,3 +1,16 @@
-//! A local Postgres, Redis and all four processes, for ./dev and for tests.
+//! The command behind `./dev`.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use devstack::commands::Dev;
+
+fn main() -> ExitCode {
+    match Dev::parse().run() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("dev: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

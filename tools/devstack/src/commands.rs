@@ -1,0 +1,161 @@
+//! What `./dev` can be told.
+
+mod bench;
+mod cargo;
+mod check;
+mod env;
+mod fuzz;
+mod logs;
+mod status;
+mod steps;
+mod test;
+mod up;
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::error::{Error, Tried as _};
+use crate::folder::Folder;
+use crate::installation::{Manner, Plan, remove, stop_all};
+use crate::postgres::Durability;
+use crate::stack::reap_nested;
+
+/// The whole system on this machine, and all that is done to it while developing.
+#[derive(Debug, Parser)]
+#[command(name = "dev", bin_name = "./dev", version)]
+pub struct Dev {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start everything, with data in it: install what is missing, build, start, load the sample, print how to search
+    Up(up::Up),
+    /// Stop everything that `up` has started; its data stays
+    Down(Down),
+    /// Tell what runs, and where; exit status 0 if all of it is ready
+    Status(status::Status),
+    /// Show what the processes have logged
+    Logs(logs::Logs),
+    /// Print `export` lines for a shell: eval "$(./dev env)"
+    Env(env::Env),
+    /// Run all tests, on a Postgres and a Redis of their own that are gone afterwards
+    Test(test::Test),
+    /// Run a measurement
+    Bench(bench::Bench),
+    /// Check what CI checks besides the tests: formatting, lints, docs, dependencies, protos, the OpenAPI document
+    Check(check::Check),
+    /// Send made-up requests to a stack of its own, and hold every answer against the OpenAPI document
+    Fuzz(fuzz::Fuzz),
+    /// Wait until standard input ends, then remove all of a work folder
+    #[command(hide = true)]
+    Reap {
+        /// The work folder
+        folder: PathBuf,
+    },
+}
+
+/// Where `up` keeps what it has.
+#[derive(Clone, Debug, Args)]
+struct Place {
+    /// Work folder: two of them are two systems side by side
+    #[arg(
+        long,
+        env = "DEV_WORK_DIR",
+        default_value = ".devstack",
+        value_name = "FOLDER"
+    )]
+    work_dir: PathBuf,
+
+    /// Cargo profile that the processes are built with
+    #[arg(long, env = "DEV_PROFILE", default_value = "release", value_name = "PROFILE")]
+    profile: String,
+}
+
+impl Place {
+    /// The folder, if `up` was ever there.
+    fn existing(&self) -> Result<Folder, Error> {
+        Folder::open(&self.work_dir).ok_or_else(|| {
+            Error::Missing(format!(
+                "nothing is in {}: `./dev up` first",
+                self.work_dir.display()
+            ))
+        })
+    }
+
+    /// What the installation there is like.
+    fn plan(&self) -> Result<Plan, Error> {
+        Ok(Plan {
+            binaries: cargo::binaries(&self.profile)?,
+            cluster: None,
+            database_prefix: String::new(),
+            durability: Durability::Full,
+            settings: crate::daemon::settings_here(),
+        })
+    }
+}
+
+#[derive(Debug, Args)]
+struct Down {
+    #[command(flatten)]
+    place: Place,
+
+    /// Remove all of its data too
+    #[arg(long)]
+    wipe: bool,
+}
+
+impl Dev {
+    /// Does what the command line says. The exit status is that of what it ran for.
+    pub fn run(self) -> Result<ExitCode, Error> {
+        match self.command {
+            Command::Up(command) => command.run(),
+            Command::Down(command) => command.run(),
+            Command::Status(command) => command.run(),
+            Command::Logs(command) => command.run(),
+            Command::Env(command) => command.run(),
+            Command::Test(command) => command.run(),
+            Command::Bench(command) => command.run(),
+            Command::Check(command) => command.run(),
+            Command::Fuzz(command) => command.run(),
+            Command::Reap { folder } => reap(&folder),
+        }
+    }
+}
+
+impl Down {
+    fn run(self) -> Result<ExitCode, Error> {
+        let Some(folder) = Folder::open(&self.place.work_dir) else {
+            eprintln!("dev: nothing is in {}", self.place.work_dir.display());
+            return Ok(ExitCode::SUCCESS);
+        };
+        let _lock = folder.lock()?;
+        let stopped = stop_all(&folder, Manner::InGoodOrder)?;
+        if stopped.is_empty() {
+            eprintln!("dev: nothing was running");
+        } else {
+            eprintln!("dev: stopped {}", stopped.join(", "));
+        }
+        if self.wipe {
+            remove(&folder)?;
+            eprintln!("dev: removed {}", folder.path().display());
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The other end of a stack's life: see [`crate::Stack`].
+fn reap(folder: &Path) -> Result<ExitCode, Error> {
+    let folder = Folder::open(folder)
+        .ok_or_else(|| Error::Missing(format!("{} is no work folder", folder.display())))?;
+    std::io::stdin()
+        .read_to_end(&mut Vec::new())
+        .tried(|| "reading standard input".to_owned())?;
+    reap_nested(&folder);
+    remove(&folder)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,33 @@
+//! Building with cargo.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::error::Error;
+use crate::run::run_openly;
+use crate::stack;
+
+/// What `up` needs: our processes and their command line.
+pub(super) const UP: [&str; 5] = ["gateway", "search", "keys", "billing", "dsctl"];
+
+/// Cargo, as it was when it built this.
+pub(super) fn cargo() -> Command {
+    Command::new("cargo")
+}
+
+/// Builds these packages' binaries. Cargo shows how far it is.
+pub(super) fn build(profile: &str, packages: &[&str]) -> Result<(), Error> {
+    let mut command = cargo();
+    command.args(["build", "--bins", "--profile", profile]);
+    for package in packages {
+        command.args(["--package", package]);
+    }
+    run_openly(&mut command)
+}
+
+/// Where binaries of a profile are: beside the folder that this program is in.
+pub(super) fn binaries(profile: &str) -> Result<PathBuf, Error> {
+    let here = stack::binaries()?;
+    let name = if profile == "dev" { "debug" } else { profile };
+    Ok(here.with_file_name(name))
+}

@@ -1,0 +1,180 @@
+//! `./dev check`: all that CI checks besides running the tests. Every check runs, whatever the others say.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use clap::Args;
+
+use super::cargo::{self, cargo};
+use super::steps::Steps;
+use crate::error::{Error, Tried as _};
+use crate::programs::{Need, on_path, provide};
+use crate::run::{run, run_openly};
+use crate::stack::{Options, Stack};
+
+/// Checks protos; an npm package that holds a binary.
+const BUF: &str = "@bufbuild/buf@1.75.0";
+
+/// Checks OpenAPI documents; wants a newer Node than some systems have, and gets it from npm too.
+const REDOCLY: [&str; 2] = ["node@22", "@redocly/cli@2.77.0"];
+
+#[derive(Debug, Args)]
+pub(super) struct Check {
+    /// Only these: fmt, clippy, doc, deny, buf, openapi
+    names: Vec<String>,
+}
+
+/// A check, and how it is done.
+type Named = (&'static str, fn() -> Result<(), Error>);
+
+const CHECKS: [Named; 6] = [
+    ("fmt", fmt),
+    ("clippy", clippy),
+    ("doc", doc),
+    ("deny", deny),
+    ("buf", buf),
+    ("openapi", openapi),
+];
+
+impl Check {
+    pub(super) fn run(self) -> Result<ExitCode, Error> {
+        if let Some(unknown) = self
+            .names
+            .iter()
+            .find(|name| CHECKS.iter().all(|(known, _)| known != name))
+        {
+            let known = CHECKS.map(|(name, _)| name).join(", ");
+            return Err(Error::Missing(format!(
+                "there is no check {unknown}; there are {known}"
+            )));
+        }
+        let steps = Steps::begin();
+        let mut failed = Vec::new();
+        for (name, check) in CHECKS {
+            if !self.names.is_empty() && !self.names.iter().any(|wanted| wanted == name) {
+                continue;
+            }
+            steps.tell(name);
+            if let Err(error) = check() {
+                eprintln!("dev: {error}");
+                failed.push(name);
+            }
+        }
+        if failed.is_empty() {
+            steps.tell("all checks passed");
+            return Ok(ExitCode::SUCCESS);
+        }
+        steps.tell(&format!("FAILED: {}", failed.join(", ")));
+        Ok(ExitCode::FAILURE)
+    }
+}
+
+fn fmt() -> Result<(), Error> {
+    run_openly(cargo().args(["fmt", "--all", "--check"]))
+}
+
+fn clippy() -> Result<(), Error> {
+    run_openly(cargo().args([
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "--deny",
+        "warnings",
+    ]))
+}
+
+fn doc() -> Result<(), Error> {
+    let arguments = [
+        "doc",
+        "--workspace",
+        "--no-deps",
+        "--document-private-items",
+        "--quiet",
+    ];
+    run_openly(cargo().args(arguments).env("RUSTDOCFLAGS", "--deny warnings"))
+}
+
+/// Licences, bans and sources hold for what is locked. Advisories need a database from outside: without a network that
+/// leads there, this says so and goes on.
+fn deny() -> Result<(), Error> {
+    if on_path("cargo-deny").is_none() && !cargo_has("deny") {
+        eprintln!("dev: missing: cargo-deny; running `cargo install cargo-deny --locked`");
+        run_openly(cargo().args(["install", "cargo-deny", "--locked"]))?;
+    }
+    run_openly(cargo().args([
+        "deny",
+        "--log-level",
+        "error",
+        "check",
+        "bans",
+        "licenses",
+        "sources",
+    ]))?;
+    if let Err(error) = run(cargo().args(["deny", "fetch", "db"])) {
+        eprintln!("dev: advisories NOT checked, since their database can't be reached: {error}");
+        return Ok(());
+    }
+    run_openly(cargo().args([
+        "deny",
+        "--log-level",
+        "error",
+        "check",
+        "--disable-fetch",
+        "advisories",
+    ]))
+}
+
+fn cargo_has(command: &str) -> bool {
+    cargo()
+        .args([command, "--version"])
+        .output()
+        .is_ok_and(|output| output.status.success())
+}
+
+/// A program of npm packages.
+fn npx(packages: &[&str], program: &str) -> Result<Command, Error> {
+    provide(&[Need::Npx])?;
+    let mut command = Command::new("npx");
+    command.arg("--yes");
+    for package in packages {
+        command.args(["--package", package]);
+    }
+    command.arg("--").arg(program);
+    Ok(command)
+}
+
+/// The protos are well made, and break nobody who uses those of main.
+fn buf() -> Result<(), Error> {
+    run_openly(npx(&[BUF], "buf")?.args(["lint", "proto"]))?;
+    let tree = Command::new("git")
+        .args(["rev-parse", "--verify", "--quiet", "main:proto"])
+        .output();
+    if !tree.is_ok_and(|output| output.status.success()) {
+        eprintln!("dev: buf breaking NOT checked: there is no main with protos here");
+        return Ok(());
+    }
+    run_openly(npx(&[BUF], "buf")?.args(["breaking", "proto", "--against", ".git#branch=main,subdir=proto"]))
+}
+
+/// The OpenAPI document that a running gateway serves is one.
+fn openapi() -> Result<(), Error> {
+    provide(&[Need::Postgres, Need::Redis])?;
+    cargo::build("dev", &[&cargo::UP[..], &["devstack"]].concat())?;
+    let stack = Stack::start(Options::new())?;
+    let address = format!("{}/openapi.json", stack.environment()?.base_url);
+    let document = ureq::get(&address)
+        .call()
+        .and_then(|mut answer| answer.body_mut().read_to_string())
+        .map_err(|error| Error::Answer(format!("{address}: {error}")))?;
+    let file = stack.folder().join("openapi.json");
+    fs::write(&file, document).tried(|| format!("writing {}", file.display()))?;
+    let mut lint = npx(&REDOCLY, "redocly")?;
+    lint.arg("lint").arg(&file).env("REDOCLY_TELEMETRY", "off");
+    let rules = Path::new("gateway/redocly.yaml");
+    if rules.exists() {
+        lint.arg("--config").arg(rules);
+    }
+    run_openly(&mut lint)
+}

@@ -1,0 +1,83 @@
+//! `./dev test`: everything is built once, then all tests run on a Postgres and a Redis that are theirs alone.
+
+use std::fs;
+use std::process::{ExitCode, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::Args;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use super::cargo;
+use super::steps::Steps;
+use crate::error::{Error, Tried as _};
+use crate::programs::{Need, provide};
+use crate::run::run_openly;
+use crate::stack::{NESTED, Stack, reap_nested};
+
+#[derive(Debug, Args)]
+pub(super) struct Test {
+    /// Only tests whose name holds this
+    filter: Option<String>,
+
+    /// Only these packages
+    #[arg(long, short, value_name = "PACKAGE")]
+    package: Vec<String>,
+}
+
+impl Test {
+    pub(super) fn run(self) -> Result<ExitCode, Error> {
+        // Ctrl-C reaches cargo and the tests too: they end, and then this tidies up.
+        let interrupted = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            signal_hook::flag::register(signal, Arc::clone(&interrupted))
+                .tried(|| "handling signals".to_owned())?;
+        }
+        let steps = Steps::begin();
+        provide(&[Need::Postgres, Need::Redis])?;
+        steps.tell("building everything; the first time this takes minutes");
+        // One build of tests and binaries together, so that dependencies are built with one set of features.
+        run_openly(cargo::cargo().args(["build", "--workspace", "--all-targets"]))?;
+        steps.tell("starting a Postgres and a Redis for the tests");
+        let stores = Stack::start_stores()?;
+        let nested = stores.folder().join(NESTED);
+        fs::create_dir(&nested).tried(|| format!("making {}", nested.display()))?;
+        let redis_url = stores.redis_url();
+        steps.tell("testing");
+        let mut command = cargo::cargo();
+        command.arg("test");
+        if self.package.is_empty() {
+            command.arg("--workspace");
+        }
+        for package in &self.package {
+            command.args(["--package", package]);
+        }
+        let status = command
+            .args(self.filter)
+            .env("DATABASE_URL", stores.cluster_url()?)
+            .env("DS_TEST__REDIS_URL", redis_url)
+            .env("TMPDIR", &nested)
+            .status()
+            .tried(|| "running cargo test".to_owned())?;
+        steps.tell(if status.success() {
+            "all tests passed; tidying up"
+        } else {
+            "tests FAILED; tidying up"
+        });
+        reap_nested_of(&stores);
+        drop(stores);
+        steps.tell("done");
+        Ok(exit_code(status))
+    }
+}
+
+/// Stacks of tests outlive them by a moment; the cluster that their databases are in must outlive the stacks.
+fn reap_nested_of(stores: &Stack) {
+    reap_nested(stores.work_folder());
+}
+
+/// The same status for whoever runs this.
+pub(super) fn exit_code(status: ExitStatus) -> ExitCode {
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    code.map_or(ExitCode::FAILURE, ExitCode::from)
+}
