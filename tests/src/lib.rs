@@ -1,1 +1,19 @@
-//! Whole-system tests through REST and gRPC.
+//! The whole system, seen from outside: a stack that all tests of a binary share, accounts with credits and keys,
+//! records, requests.
+//!
+//! A test makes its own [`Account`] and its own records, told from those of others by a tag or a word that nobody else
+//! uses ([`World::word`]), so that tests run at once and in any order.
+
+mod account;
+mod answer;
+mod day;
+mod operator;
+mod raw;
+mod world;
+
+pub use account::{Account, sign};
+pub use answer::Answer;
+pub use day::{days_ago, timestamp};
+pub use operator::{Operator, company, person};
+pub use raw::{RawAnswer, raw};
+pub use world::{World, world};

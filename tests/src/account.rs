@@ -1,0 +1,137 @@
+//! An account and its requests.
+
+use std::time::{Duration, SystemTime};
+
+use reqwest::Method;
+use reqwest::blocking::{Client, RequestBuilder};
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::world::World;
+
+/// An account with an API key and a session.
+pub struct Account {
+    /// Id.
+    pub id: String,
+    /// Session token.
+    pub jwt: String,
+    /// Id of the API key.
+    pub key_id: String,
+    /// API key.
+    pub key: String,
+    /// Address of the gateway, with `/api/v1`.
+    pub base: String,
+    client: Client,
+}
+
+impl Account {
+    pub(crate) fn new(world: &World, id: String) -> Self {
+        let jwt = session(&id, &world.environment.jwt_secret);
+        let client = Client::builder()
+            .timeout(Duration::from_mins(1))
+            .build()
+            .expect("a client can be made");
+        let base = world.environment.base_url.clone();
+        let mut account = Self {
+            id,
+            jwt,
+            key_id: String::new(),
+            key: String::new(),
+            base,
+            client,
+        };
+        let created = account
+            .keys(Method::POST, "", Some(json!({"name": "test"})))
+            .expect(201);
+        account.key_id = text(&created.body["key"]["id"]);
+        account.key = text(&created.body["secret"]);
+        account
+    }
+
+    /// A request without credentials to a path below the base address.
+    #[must_use]
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client.request(method, format!("{}{path}", self.base))
+    }
+
+    /// A search with the API key.
+    #[must_use]
+    pub fn search(&self, kind: &str, body: &Value) -> Answer {
+        self.search_with(kind, body, &[])
+    }
+
+    /// A search with the API key and further headers.
+    ///
+    /// # Panics
+    /// If it is not answered.
+    #[must_use]
+    pub fn search_with(&self, kind: &str, body: &Value, headers: &[(&str, &str)]) -> Answer {
+        let mut request = self
+            .request(Method::POST, &format!("/{kind}/search"))
+            .header("X-API-Key", &self.key)
+            .json(body);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        Answer::of(request.send().expect("the gateway answers"))
+    }
+
+    /// A search for companies.
+    #[must_use]
+    pub fn companies(&self, body: &Value) -> Answer {
+        self.search("companies", body)
+    }
+
+    /// A search for people.
+    #[must_use]
+    pub fn people(&self, body: &Value) -> Answer {
+        self.search("people", body)
+    }
+
+    /// A request to `/keys` with the session.
+    ///
+    /// # Panics
+    /// If it is not answered.
+    #[must_use]
+    pub fn keys(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
+        let mut request = self
+            .request(method, &format!("/keys{path}"))
+            .bearer_auth(&self.jwt);
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        Answer::of(request.send().expect("the gateway answers"))
+    }
+}
+
+/// A session token of an account, good for an hour.
+#[must_use]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test signs for the clock of the processes"
+)]
+fn session(account: &str, secret: &str) -> String {
+    let now = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .expect("it is later than 1970")
+        .as_secs();
+    let claims = json!({"account_id": account, "iat": now, "exp": now + 3_600});
+    sign(&claims, secret)
+}
+
+/// A token with these claims, signed with HS256.
+///
+/// # Panics
+/// If it can't be signed.
+#[must_use]
+pub fn sign(claims: &Value, secret: &str) -> String {
+    let key = jsonwebtoken::EncodingKey::from_secret(secret.as_bytes());
+    jsonwebtoken::encode(&jsonwebtoken::Header::default(), claims, &key).expect("claims can be signed")
+}
+
+fn text(value: &Value) -> String {
+    value
+        .as_str()
+        .unwrap_or_else(|| panic!("{value} is no text"))
+        .to_owned()
+}

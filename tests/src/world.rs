@@ -1,0 +1,72 @@
+//! The stack that all tests of a binary share.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use devstack::{Environment, Options, Stack};
+
+use crate::account::Account;
+use crate::operator::Operator;
+
+/// A running stack and what is known of it.
+pub struct World {
+    /// The processes.
+    pub stack: Stack,
+    /// Addresses and secrets, as `./dev env` prints them.
+    pub environment: Environment,
+    /// The internal side.
+    pub operator: Operator,
+    words: AtomicU64,
+}
+
+/// The stack that all tests of this binary share; started by the first that asks.
+pub fn world() -> &'static World {
+    static WORLD: OnceLock<World> = OnceLock::new();
+    WORLD.get_or_init(|| World::start(Options::new()))
+}
+
+impl World {
+    /// A stack of the caller's own, for tests that stop or change its processes.
+    ///
+    /// # Panics
+    /// If it does not start.
+    #[must_use]
+    pub fn start(options: Options) -> Self {
+        let stack = Stack::start(options).expect("the stack starts");
+        let environment = stack.environment().expect("the stack knows itself");
+        let operator = Operator::connect(&environment);
+        Self {
+            stack,
+            environment,
+            operator,
+            words: AtomicU64::new(0),
+        }
+    }
+
+    /// A word that nobody else uses: lower-case letters, no plural.
+    pub fn word(&self) -> String {
+        let mut number = self.words.fetch_add(1, Ordering::Relaxed);
+        let mut word = String::from("zq");
+        for _ in 0..4 {
+            word.push(char::from(
+                b"bcdfghjklmnpqrtvwxz"[usize::try_from(number % 19).unwrap_or(0)],
+            ));
+            number /= 19;
+        }
+        word + "o"
+    }
+
+    /// A new account with a key, 100,000 credits and a rate that no test reaches.
+    pub fn account(&self) -> Account {
+        let account = self.poor_account();
+        self.operator.grant(&account.id, 100_000);
+        account
+    }
+
+    /// The same without credits.
+    pub fn poor_account(&self) -> Account {
+        let id = format!("account-{}", self.word());
+        self.operator.set_rate(&id, 1_000_000, 60);
+        Account::new(self, id)
+    }
+}

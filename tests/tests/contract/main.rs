@@ -1,0 +1,15 @@
+//! The public contract, section by section: one module for each, one test for each sentence or table row.
+//!
+//! All tests share one running system; see [`system_tests`].
+
+mod credentials;
+mod credits;
+mod filters;
+mod internal;
+mod keys;
+mod places;
+mod rate_limit;
+mod responses;
+mod rows;
+mod sorting_paging;
+mod validation;

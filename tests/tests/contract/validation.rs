@@ -1,0 +1,592 @@
+//! Section 3: validation.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use system_tests::{Account, Answer, world};
+
+fn post(account: &Account, kind: &str, media: Option<&str>, body: impl Into<Vec<u8>>) -> Answer {
+    let mut request = account
+        .request(Method::POST, &format!("/{kind}/search"))
+        .header("X-API-Key", &account.key);
+    if let Some(media) = media {
+        request = request.header("Content-Type", media);
+    }
+    Answer::of(request.body(body.into()).send().unwrap())
+}
+
+fn issues(account: &Account, body: &Value) -> Vec<String> {
+    account.companies(body).issues()
+}
+
+#[test]
+fn every_problem_is_told_at_once() {
+    let account = world().account();
+    let body = json!({
+        "companyNam": "x", "limit": 0, "page": "1", "websiteStatus": "maybe", "infoUpdatedFrom": "2026-02-30",
+        "jobTitles": ["ok", 5, "a".repeat(201)], "fields": ["nam"], "sort": {"field": "size", "dir": "up", "x": 1},
+        "location": null, "cursor": "???", "companyDomain": "not a domain",
+    });
+    let answer = account.companies(&body).refused(400, "VALIDATION_ERROR");
+    let message = answer.body["message"].as_str().unwrap().to_owned();
+    let mut found = answer.issues();
+    found.sort();
+    let mut expected = vec![
+        "companyNam unrecognized_key",
+        "limit too_small",
+        "page invalid_type",
+        "websiteStatus invalid_value",
+        "infoUpdatedFrom invalid_format",
+        "jobTitles[1] invalid_type",
+        "jobTitles[2] too_long",
+        "fields[0] invalid_format",
+        "sort.field invalid_format",
+        "sort.dir invalid_value",
+        "sort.x unrecognized_key",
+        "location invalid_type",
+        "cursor invalid_format",
+        "companyDomain invalid_format",
+    ];
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+    assert!(message.contains(&expected.len().to_string()), "{message}");
+}
+
+#[test]
+fn a_misspelt_name_is_told_with_the_nearest_one() {
+    let account = world().account();
+    for (wrong, right) in [
+        ("companyNam", "companyName"),
+        ("jobTitle", "jobTitles"),
+        ("Limit", "limit"),
+    ] {
+        let answer = account
+            .people(&json!({wrong: "x"}))
+            .refused(400, "VALIDATION_ERROR");
+        let issue = &answer.body["issues"][0];
+        assert_eq!(issue["code"], "unrecognized_key");
+        assert!(
+            issue["hint"].as_str().is_some_and(|hint| hint.contains(right)),
+            "{issue}"
+        );
+    }
+    let answer = account
+        .companies(&json!({"fields": ["busnessTypes"]}))
+        .refused(400, "VALIDATION_ERROR");
+    assert!(
+        answer.body["issues"][0]["hint"]
+            .as_str()
+            .unwrap()
+            .contains("businessTypes")
+    );
+    let answer = account
+        .people(&json!({"sort": {"field": "fulName"}}))
+        .refused(400, "VALIDATION_ERROR");
+    assert!(
+        answer.body["issues"][0]["hint"]
+            .as_str()
+            .unwrap()
+            .contains("fullName")
+    );
+}
+
+#[test]
+fn what_is_not_json_is_told_with_its_place() {
+    let account = world().account();
+    let deep = format!("{}1{}", "[".repeat(17), "]".repeat(17));
+    let cases: Vec<Vec<u8>> = vec![
+        b"{".to_vec(),
+        b"{\"limit\":}".to_vec(),
+        b"{'limit':1}".to_vec(),
+        b"{} x".to_vec(),
+        b"{\"limit\":01}".to_vec(),
+        b"{\"companyName\":\"\xff\"}".to_vec(),
+        b"{\"limit\":1,}".to_vec(),
+        b"{\"limit\":NaN}".to_vec(),
+        format!("{{\"jobTitles\":{deep}}}").into_bytes(),
+        b"\xef\xbb\xbf{".to_vec(),
+        b"{\"a\":\"\n\"}".to_vec(),
+    ];
+    for body in cases {
+        let shown = String::from_utf8_lossy(&body).into_owned();
+        let answer = post(&account, "people", Some("application/json"), body);
+        assert_eq!(answer.status, 400, "{shown}: {:#}", answer.body);
+        let issue = &answer.body["issues"][0];
+        assert_eq!(issue["code"], "invalid_json", "{shown}: {issue}");
+        assert_eq!(issue["path"], json!([]), "{shown}");
+        let message = issue["message"].as_str().unwrap();
+        assert!(
+            message.contains("line") && message.contains("column"),
+            "{shown}: {message}"
+        );
+    }
+}
+
+#[test]
+fn a_body_is_required_and_an_empty_object_is_one() {
+    let account = world().account();
+    for body in ["", "   \n"] {
+        assert_eq!(
+            post(&account, "people", Some("application/json"), body).issues(),
+            ["missing"]
+        );
+    }
+    for (body, code) in [
+        ("[]", "invalid_type"),
+        ("null", "invalid_type"),
+        ("5", "invalid_type"),
+        ("\"x\"", "invalid_type"),
+    ] {
+        assert_eq!(
+            post(&account, "people", Some("application/json"), body).issues(),
+            [code],
+            "{body}"
+        );
+    }
+    assert_eq!(
+        post(&account, "people", Some("application/json"), "{}").status,
+        200
+    );
+}
+
+#[test]
+fn the_media_type_has_to_be_json() {
+    let account = world().account();
+    for media in [
+        "application/json; charset=utf-8",
+        "APPLICATION/JSON",
+        "application/json;x=y",
+    ] {
+        assert_eq!(
+            post(&account, "companies", Some(media), "{}").status,
+            200,
+            "{media}"
+        );
+    }
+    for media in [
+        None,
+        Some(""),
+        Some("text/plain"),
+        Some("application/jsonx"),
+        Some("application/x-www-form-urlencoded"),
+        Some("application/xml, application/json"),
+    ] {
+        let _ = post(&account, "companies", media, "{}").refused(415, "UNSUPPORTED_MEDIA_TYPE");
+    }
+}
+
+#[test]
+fn a_property_given_twice_is_an_error() {
+    let account = world().account();
+    let answer = post(
+        &account,
+        "companies",
+        Some("application/json"),
+        "{\"limit\":1,\"limit\":2}",
+    );
+    assert_eq!(answer.issues(), ["limit duplicate_key"]);
+    let answer = post(
+        &account,
+        "companies",
+        Some("application/json"),
+        "{\"sort\":{\"dir\":\"asc\",\"dir\":\"asc\",\"field\":\"name\"}}",
+    );
+    assert_eq!(answer.issues(), ["sort.dir duplicate_key"]);
+    let answer = post(
+        &account,
+        "companies",
+        Some("application/json"),
+        "{\"limit\":1,\"l\\u0069mit\":2}",
+    );
+    assert_eq!(answer.issues(), ["limit duplicate_key"]);
+}
+
+#[test]
+fn null_is_only_for_the_cursor() {
+    let account = world().account();
+    let names = [
+        "businessType",
+        "location",
+        "website",
+        "websiteStatus",
+        "companyName",
+        "companyDomain",
+        "businessEmail",
+        "businessPhone",
+        "descriptionKeywords",
+        "jobTitles",
+        "excludeKeywords",
+        "searchTags",
+        "newBusiness",
+        "infoUpdatedFrom",
+        "infoUpdatedTo",
+        "page",
+        "limit",
+        "sort",
+        "fields",
+    ];
+    for name in names {
+        let answer = account
+            .companies(&json!({name: null}))
+            .refused(400, "VALIDATION_ERROR");
+        let issue = &answer.body["issues"][0];
+        assert_eq!(issue["code"], "invalid_type", "{issue}");
+        assert!(
+            issue["hint"].as_str().is_some_and(|hint| hint.contains("leave")),
+            "{issue}"
+        );
+    }
+    assert_eq!(account.companies(&json!({"cursor": null})).status, 200);
+}
+
+#[test]
+fn integers_are_numbers_with_integral_value() {
+    let account = world().account();
+    for (text, code) in [
+        ("25.0", None),
+        ("2.5e1", None),
+        ("1", None),
+        ("250", None),
+        ("\"25\"", Some("limit invalid_type")),
+        ("25.5", Some("limit invalid_type")),
+        ("true", Some("limit invalid_type")),
+        ("0", Some("limit too_small")),
+        ("-1", Some("limit too_small")),
+        ("251", Some("limit too_big")),
+        ("1e300", Some("limit too_big")),
+        ("99999999999999999999999", Some("limit too_big")),
+        ("-99999999999999999999999", Some("limit too_small")),
+        ("[1]", Some("limit invalid_type")),
+    ] {
+        let answer = post(
+            &account,
+            "companies",
+            Some("application/json"),
+            format!("{{\"limit\":{text}}}"),
+        );
+        match code {
+            None => assert_eq!(answer.status, 200, "{text}: {:#}", answer.body),
+            Some(code) => assert_eq!(answer.issues(), [code], "{text}"),
+        }
+    }
+}
+
+#[test]
+fn pages_end_at_ten_thousand_records() {
+    let account = world().account();
+    for (page, limit) in [(10_000, 1), (40, 250), (400, 25)] {
+        assert_eq!(
+            account.people(&json!({"page": page, "limit": limit})).status,
+            200,
+            "{page} x {limit}"
+        );
+    }
+    for (page, limit) in [(10_001, 1), (41, 250), (2_147_483_647_i64, 250), (i64::MAX, 250)] {
+        let answer = account
+            .people(&json!({"page": page, "limit": limit}))
+            .refused(400, "VALIDATION_ERROR");
+        let issue = &answer.body["issues"][0];
+        assert_eq!(
+            (&issue["path"], &issue["code"]),
+            (&json!(["page"]), &json!("too_big"))
+        );
+        assert!(
+            issue["hint"].as_str().is_some_and(|hint| hint.contains("cursor")),
+            "{issue}"
+        );
+    }
+    assert_eq!(issues(&account, &json!({"page": 0})), ["page too_small"]);
+    assert_eq!(
+        issues(&account, &json!({"page": 2, "cursor": null})),
+        ["page conflict"]
+    );
+    assert_eq!(account.companies(&json!({"page": 1, "cursor": null})).status, 200);
+}
+
+#[test]
+fn blank_filters_are_left_out() {
+    let account = world().account();
+    let everything = account.companies(&json!({"limit": 1})).total();
+    for blank in [
+        json!({"companyName": ""}),
+        json!({"companyName": "  \t"}),
+        json!({"jobTitles": []}),
+        json!({"searchTags": [""]}),
+        json!({"location": " "}),
+        json!({"businessPhone": ""}),
+        json!({"companyDomain": " "}),
+        json!({"website": ""}),
+        json!({"infoUpdatedFrom": ""}),
+        json!({"fields": []}),
+        json!({"sort": {}}),
+        json!({"excludeKeywords": ""}),
+    ] {
+        let answer = account.companies(&blank).expect(200);
+        // Other tests add records meanwhile, none takes any away.
+        assert!(answer.total() >= everything, "{blank}");
+    }
+}
+
+#[test]
+fn a_filter_without_anything_to_search_for_is_never_everything() {
+    let account = world().account();
+    for (name, value) in [
+        ("companyName", "*"),
+        ("companyName", "!!!"),
+        ("companyName", "\"\""),
+        ("businessType", "%"),
+        ("businessType", ",,"),
+        ("businessType", "*,?"),
+        ("descriptionKeywords", "-"),
+        ("excludeKeywords", "(){}"),
+        ("location", ";"),
+        ("location", "-,-"),
+        ("businessPhone", "+"),
+        ("businessPhone", "12-3"),
+        ("businessPhone", "abcdef"),
+        ("companyDomain", "."),
+        ("companyDomain", "https://"),
+        ("website", "//"),
+        ("businessEmail", "@"),
+    ] {
+        let found = issues(&account, &json!({name: value}));
+        assert_eq!(found.len(), 1, "{name} {value}: {found:?}");
+        let allowed = [format!("{name} invalid_value"), format!("{name} invalid_format")];
+        assert!(allowed.contains(&found[0]), "{name} {value}: {found:?}");
+    }
+    let found = issues(&account, &json!({"jobTitles": ["***"], "searchTags": ["--"]}));
+    assert_eq!(
+        found,
+        ["jobTitles[0] invalid_value", "searchTags[0] invalid_value"]
+    );
+}
+
+#[test]
+fn an_empty_alternative_beside_real_ones_is_skipped() {
+    let account = world().account();
+    let word = world().word();
+    let none = account
+        .companies(&json!({"businessType": format!("{word},,  ,")}))
+        .expect(200);
+    assert_eq!(none.total(), 0);
+}
+
+#[test]
+fn nul_and_unpaired_surrogates_are_invalid_values() {
+    let account = world().account();
+    for body in [
+        "{\"companyName\":\"a\\u0000b\"}",
+        "{\"companyName\":\"a\\ud800\"}",
+        "{\"companyName\":\"\\udc00b\"}",
+        "{\"jobTitles\":[\"\\ud800\"]}",
+        "{\"fields\":[\"na\\u0000me\"]}",
+        "{\"searchTags\":[\"\\u0000\"]}",
+    ] {
+        let found = post(&account, "companies", Some("application/json"), body).issues();
+        assert!(
+            found
+                .iter()
+                .any(|issue| issue.ends_with(" invalid_value") || issue.ends_with(" invalid_format")),
+            "{body}: {found:?}"
+        );
+    }
+    let paired = post(
+        &account,
+        "companies",
+        Some("application/json"),
+        "{\"companyName\":\"\\ud83d\\ude00 x\"}",
+    );
+    assert_eq!(paired.status, 200);
+}
+
+#[test]
+fn sizes_are_bounded_to_the_character() {
+    let account = world().account();
+    let text = |length: usize| "ä".repeat(length);
+    let list = |length: usize| vec!["a"; length].join(",");
+    assert_eq!(
+        account.companies(&json!({"companyName": text(2_000)})).status,
+        200
+    );
+    assert_eq!(
+        issues(&account, &json!({"companyName": text(2_001)})),
+        ["companyName too_long"]
+    );
+    assert_eq!(account.companies(&json!({"businessType": list(100)})).status, 200);
+    assert_eq!(
+        issues(&account, &json!({"businessType": list(101)})),
+        ["businessType too_big"]
+    );
+    assert_eq!(
+        account.companies(&json!({"searchTags": vec!["a"; 100]})).status,
+        200
+    );
+    assert_eq!(
+        issues(&account, &json!({"searchTags": vec!["a"; 101]})),
+        ["searchTags too_big"]
+    );
+    assert_eq!(account.companies(&json!({"jobTitles": [text(200)]})).status, 200);
+    assert_eq!(
+        issues(&account, &json!({"jobTitles": [text(201)]})),
+        ["jobTitles[0] too_long"]
+    );
+}
+
+#[test]
+fn dates_are_real_days() {
+    let account = world().account();
+    for good in ["2026-01-31", "2024-02-29", "1900-01-01", "2100-12-31"] {
+        assert_eq!(
+            account.companies(&json!({"infoUpdatedFrom": good})).status,
+            200,
+            "{good}"
+        );
+    }
+    for bad in [
+        "2026-02-29",
+        "2026-13-01",
+        "2026-1-1",
+        "26-01-01",
+        "2026/01/01",
+        "1899-12-31",
+        "2101-01-01",
+        "2026-01-01T00:00:00Z",
+        "yesterday",
+        "２０２６-01-01",
+    ] {
+        assert_eq!(
+            issues(&account, &json!({"infoUpdatedTo": bad})),
+            ["infoUpdatedTo invalid_format"],
+            "{bad}"
+        );
+    }
+    assert_eq!(
+        issues(&account, &json!({"infoUpdatedFrom": 20_260_101})),
+        ["infoUpdatedFrom invalid_type"]
+    );
+    let wrong_way = json!({"infoUpdatedFrom": "2026-02-02", "infoUpdatedTo": "2026-02-01"});
+    assert_eq!(issues(&account, &wrong_way), ["infoUpdatedFrom conflict"]);
+    let one_day = json!({"infoUpdatedFrom": "2026-02-02", "infoUpdatedTo": "2026-02-02"});
+    assert_eq!(account.companies(&one_day).status, 200);
+}
+
+#[test]
+fn values_outside_a_list_are_told_with_the_allowed_ones() {
+    let account = world().account();
+    for (name, allowed) in [
+        ("websiteStatus", ["any", "has", "no"]),
+        ("newBusiness", ["any", "yes", "no"]),
+    ] {
+        for wrong in ["", "HAS", "true"] {
+            if wrong.is_empty() {
+                continue;
+            }
+            let answer = account
+                .companies(&json!({name: wrong}))
+                .refused(400, "VALIDATION_ERROR");
+            let issue = answer.body["issues"][0].to_string();
+            assert!(
+                issue.contains("invalid_value") && allowed.iter().all(|value| issue.contains(value)),
+                "{issue}"
+            );
+        }
+        for right in allowed {
+            assert_eq!(account.companies(&json!({name: right})).status, 200);
+        }
+    }
+}
+
+#[test]
+fn sorts_and_fields_are_those_of_the_kind() {
+    let account = world().account();
+    for name in [
+        "relevance",
+        "name",
+        "infoUpdatedAt",
+        "foundedDate",
+        "employeeCount",
+    ] {
+        assert_eq!(
+            account.companies(&json!({"sort": {"field": name}})).status,
+            200,
+            "{name}"
+        );
+    }
+    for name in [
+        "relevance",
+        "fullName",
+        "jobTitle",
+        "companyName",
+        "infoUpdatedAt",
+    ] {
+        assert_eq!(
+            account.people(&json!({"sort": {"field": name}})).status,
+            200,
+            "{name}"
+        );
+    }
+    assert_eq!(
+        account.people(&json!({"sort": {"field": "name"}})).issues(),
+        ["sort.field invalid_format"]
+    );
+    assert_eq!(
+        account
+            .companies(&json!({"sort": {"field": "fullName"}}))
+            .issues(),
+        ["sort.field invalid_format"]
+    );
+    assert_eq!(
+        account.companies(&json!({"fields": ["email"]})).issues(),
+        ["fields[0] invalid_format"]
+    );
+    assert_eq!(
+        account.people(&json!({"fields": ["company.tags"]})).issues(),
+        ["fields[0] invalid_format"]
+    );
+    let ascending =
+        account.companies(&json!({"companyName": "a", "sort": {"field": "relevance", "dir": "asc"}}));
+    assert_eq!(ascending.issues(), ["sort.dir conflict"]);
+}
+
+#[test]
+fn no_character_has_a_meaning_but_comma_and_quotes() {
+    let account = world().account();
+    for value in [
+        "AT&T (UK)",
+        "C++",
+        "16\" M3",
+        "-x",
+        "foo:bar",
+        "https://a.b",
+        "a OR b",
+        "NOT a",
+        "a*",
+        "a~2",
+        "a^3",
+        "[a TO b]",
+        "{a}",
+        "a\\b",
+        "a/b",
+        "+a -b && c || d ! (e) {f} [g] ^h \"i\" ~j *k ?l :m \\n /o",
+        "'; DROP TABLE companies; --",
+        "%_%",
+        "<script>",
+        "${x}",
+        "a\"b\"c\"",
+    ] {
+        for name in [
+            "companyName",
+            "businessType",
+            "descriptionKeywords",
+            "excludeKeywords",
+            "location",
+        ] {
+            let answer = account.companies(&json!({name: value, "limit": 1}));
+            assert_eq!(answer.status, 200, "{name} {value}: {:#}", answer.body);
+        }
+        assert_eq!(
+            account.people(&json!({"jobTitles": [value], "limit": 1})).status,
+            200,
+            "{value}"
+        );
+    }
+}

@@ -1,0 +1,52 @@
+//! The baseline of the whole chain: an axum route that reads a JSON body and answers one, and does nothing else.
+
+use std::process::Stdio;
+
+use axum::routing::post;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::net::TcpListener;
+use tokio::process::{Child, Command};
+
+use crate::BoxError;
+
+/// Serves on a free port, and prints its address as the first line.
+pub(crate) async fn serve() -> Result<(), BoxError> {
+    let router = Router::new().route(
+        "/search",
+        post(async |Json(body): Json<Value>| Json(json!({"echo": body}))),
+    );
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    println!("{}", listener.local_addr()?);
+    axum::serve(listener, router).await?;
+    Ok(())
+}
+
+/// The route as a process of its own, which ends when this is dropped.
+pub(crate) struct Bare {
+    /// `address:port`.
+    pub(crate) address: String,
+    _process: Child,
+}
+
+impl Bare {
+    /// Starts it.
+    pub(crate) async fn start() -> Result<Self, BoxError> {
+        let mut process = Command::new(std::env::current_exe()?)
+            .arg("serve-bare")
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let output = process.stdout.take().ok_or("the bare route has no output")?;
+        let address = BufReader::new(output)
+            .lines()
+            .next_line()
+            .await?
+            .ok_or("the bare route did not start")?;
+        Ok(Self {
+            address,
+            _process: process,
+        })
+    }
+}
