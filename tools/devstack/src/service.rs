@@ -130,7 +130,7 @@ pub(crate) fn settings(
             ("billing_url", address(Service::Billing)),
             ("service_token", secrets.gateway_token.clone()),
             ("redis_url", redis_url(state)),
-            ("jwt_secret", secrets.jwt.clone()),
+            ("session_secret", secrets.jwt.clone()),
         ]),
     }
     let prefix = format!("DS_{}__", service.name().to_uppercase());
