@@ -7,7 +7,7 @@
 pub const CHANNEL: &str = "keys.changed";
 
 /// A change that outdates kept answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum KeyChange {
     /// The key with this id was revoked, or has another secret.
     Key(String),

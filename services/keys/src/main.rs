@@ -1,3 +1,56 @@
-//! The life cycle of API keys, their verification, and the rate of an account.
+//! The keys service: the life cycle of API keys, their verification, and the rate of an account.
 
-fn main() {}
+use std::process::ExitCode;
+
+use keys::announce::Announcer;
+use keys::config::KeysConfig;
+use keys::grpc;
+use keys::keys::Keys;
+use keys::store::{Store, migrator};
+use keys::usage::Usage;
+use runtime::database::check_migrated;
+use runtime::grpc_server;
+use runtime::process::{self, BoxError, Process, Service};
+use runtime::settings::Settings;
+
+struct KeysProcess;
+
+impl Service for KeysProcess {
+    const NAME: &'static str = "keys";
+    const ABOUT: &'static str = "Keeps API keys, verifies them, and knows the rate of an account.";
+    const DEFAULT_LISTEN: &'static str = "127.0.0.1:7002";
+    const DEFAULT_ADMIN_LISTEN: &'static str = "127.0.0.1:7102";
+    type Config = KeysConfig;
+
+    fn read(settings: &mut Settings) -> KeysConfig {
+        KeysConfig::read(settings)
+    }
+
+    async fn serve(config: KeysConfig, process: Process) -> Result<(), BoxError> {
+        let pool = config.database.pool()?;
+        check_migrated(&pool, &migrator()).await?;
+        let keys = Keys {
+            store: Store::new(pool),
+            announcer: Announcer::new(&config.redis_url)?,
+            usage: Usage::default(),
+            peppers: config.peppers,
+            max_active_keys: config.max_active_keys,
+            ambient: process.ambient.clone(),
+            shutdown: process.shutdown.clone(),
+        };
+        let (usage, store, shutdown) = (keys.usage.clone(), keys.store.clone(), process.shutdown.clone());
+        let writing = usage.keep_writing(store, config.last_used_flush, shutdown);
+        process.shutdown.spawn_critical("last used", writing);
+        grpc_server::serve(process, config.grpc, grpc::service(keys.clone())).await?;
+        keys.usage.try_flush(&keys.store).await;
+        Ok(())
+    }
+
+    async fn migrate(config: KeysConfig) -> Result<(), BoxError> {
+        Ok(config.database.migrate(migrator()).await?)
+    }
+}
+
+fn main() -> ExitCode {
+    process::run::<KeysProcess>()
+}

@@ -1,0 +1,61 @@
+//! Telling the gateways over Redis that answers they keep are outdated.
+//!
+//! An announcement follows the commit. It may fail, and then nothing else does: the change is made, a metric and a log
+//! line tell, and the gateways forget their answers within 5 s by themselves. Redis being away costs the caller
+//! [`PATIENCE`] at most.
+
+use std::time::Duration;
+
+use proto::key_change::{CHANNEL, KeyChange};
+use redis::aio::{ConnectionManager, ConnectionManagerConfig};
+use runtime::secret::Secret;
+
+/// Longest wait for Redis.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// The address is none.
+#[derive(Debug, thiserror::Error)]
+#[error("redis_url is no Redis address, such as redis://:password@host:6379")]
+pub struct BadAddress;
+
+/// The way to the gateways. Cheap to clone; clones share a connection.
+#[derive(Clone)]
+pub struct Announcer {
+    redis: ConnectionManager,
+}
+
+impl Announcer {
+    /// An announcer over this Redis, which is connected to when it is needed, and again when it was away.
+    pub fn new(redis_url: &Secret) -> Result<Self, BadAddress> {
+        // What the library says of an address may hold the password.
+        let client = redis::Client::open(redis_url.expose()).map_err(|_| BadAddress)?;
+        let config = ConnectionManagerConfig::new()
+            .set_connection_timeout(Some(PATIENCE))
+            .set_response_timeout(Some(PATIENCE))
+            .set_number_of_retries(1);
+        let redis = ConnectionManager::new_lazy_with_config(client, config).map_err(|_| BadAddress)?;
+        Ok(Self { redis })
+    }
+
+    /// Announces a change that has been committed.
+    pub async fn announce(&self, change: &KeyChange) {
+        let mut redis = self.redis.clone();
+        let publish = async move {
+            redis::cmd("PUBLISH")
+                .arg(CHANNEL)
+                .arg(change.encode())
+                .exec_async(&mut redis)
+                .await
+        };
+        let failure = match tokio::time::timeout(PATIENCE, publish).await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error.category().to_owned(),
+            Err(_) => "no answer in time".to_owned(),
+        };
+        metrics::counter!("keys_announcement_failures_total").increment(1);
+        tracing::warn!(
+            error = failure,
+            "a change of a key could not be announced over Redis: gateways learn of it within 5 s"
+        );
+    }
+}
