@@ -1,3 +1,77 @@
-//! Public REST in, gRPC out.
+//! The gateway's process.
 
-fn main() {}
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use gateway::auth::api_key::ApiKeys;
+use gateway::auth::key_changes::KeyChanges;
+use gateway::auth::session::{SessionKeys, Sessions};
+use gateway::config::Config;
+use gateway::credits::Credits;
+use gateway::rate::RateLimiter;
+use gateway::rest::{self, Gateway, openapi};
+use gateway::server;
+use gateway::upstream::Upstreams;
+use runtime::process::{BoxError, Process, Service};
+use runtime::settings::Settings;
+
+struct GatewayService;
+
+impl Service for GatewayService {
+    const NAME: &'static str = "gateway";
+    const ABOUT: &'static str = "Answers the public REST interface of the developer search API. \
+                                 `gateway openapi` prints its description.";
+    const DEFAULT_LISTEN: &'static str = "127.0.0.1:7100";
+    const DEFAULT_ADMIN_LISTEN: &'static str = "127.0.0.1:7110";
+    type Config = Config;
+
+    fn read(settings: &mut Settings) -> Config {
+        Config::read(settings)
+    }
+
+    async fn serve(config: Config, process: Process) -> Result<(), BoxError> {
+        let Process {
+            listener,
+            ambient,
+            shutdown,
+            ..
+        } = process;
+        let upstreams = Upstreams::connect(
+            &config.grpc,
+            &config.search_url,
+            &config.keys_url,
+            &config.billing_url,
+        )?;
+        let changes = Arc::new(KeyChanges::default());
+        let (listening, redis, draining) =
+            (Arc::clone(&changes), config.redis.clone(), shutdown.drain_token());
+        shutdown.spawn(async move { draining.run_until_cancelled(listening.listen(&redis)).await });
+        if let SessionKeys::Published(jwks) = &config.session_keys {
+            let (jwks, draining) = (Arc::clone(jwks), shutdown.drain_token());
+            shutdown.spawn(async move { draining.run_until_cancelled(jwks.keep_fresh()).await });
+        }
+        let gateway = Gateway {
+            api_keys: ApiKeys::new(upstreams.clone(), changes),
+            sessions: Sessions::new(&config.session_rules, config.session_keys),
+            rate: RateLimiter::start(config.pace, config.redis, config.redis_budget, &shutdown),
+            credits: Credits::new(upstreams.clone(), config.costs, ambient.clone(), shutdown.clone()),
+            upstreams,
+            limits: config.limits,
+            ambient,
+            cors: Arc::new(config.cors),
+        };
+        server::serve(listener, rest::router(gateway), &shutdown).await;
+        Ok(())
+    }
+}
+
+fn main() -> ExitCode {
+    if std::env::args().nth(1).as_deref() == Some("openapi") {
+        return match std::io::stdout().write_all(openapi::document()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
+    runtime::process::run::<GatewayService>()
+}

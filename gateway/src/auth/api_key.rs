@@ -1,0 +1,248 @@
+//! API keys: found in the headers, checked by their form, verified by the keys service, remembered for a moment.
+//!
+//! # What is remembered
+//! - A verified key, under the SHA-256 of its secret (the secret itself is kept nowhere), for at most [`KEEP`], which is
+//!   the bound of a revocation while Redis is away; less than the 5 s of the contract, since a verification takes time
+//!   too. While Redis is there, [`KeyChanges`] outdates it within milliseconds.
+//! - A refused one, as briefly and apart from the others, so that a flood of junk pushes no good key out. A secret that
+//!   was worth nothing does not become worth something.
+//!
+//! Many requests with one unknown key ask the keys service once. A verification that began before a change of its key
+//! or account is never used after it, by whomever it was begun: the check is where an entry is read.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName};
+use moka::future::Cache;
+use proto::account::{self, AccountId};
+use proto::api_key::ApiKeySecret;
+use proto::error_code::ErrorCode;
+use proto::key_change::KeyChange;
+use proto::keys::v1::{VerifiedKey, VerifyKeyRequest};
+use sha2::{Digest as _, Sha256};
+use tonic::Status;
+
+use super::bearer_credentials;
+use super::key_changes::KeyChanges;
+use crate::error::ApiError;
+use crate::rate::gcra::Pace;
+use crate::upstream::{Deadline, Upstreams, call_repeatable};
+
+/// The header that carries an API key and nothing else.
+pub const API_KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
+
+/// How long an answer of the keys service is kept.
+const KEEP: Duration = Duration::from_secs(4);
+
+/// Most answers kept, of either kind.
+const MAX_KEPT: u64 = 100_000;
+
+/// SHA-256 of a secret.
+type SecretHash = [u8; 32];
+
+/// Tells whose API key a request carries.
+#[derive(Clone)]
+pub struct ApiKeys {
+    upstreams: Upstreams,
+    changes: Arc<KeyChanges>,
+    verified: Cache<SecretHash, Arc<Verified>>,
+    refused: Cache<SecretHash, ()>,
+}
+
+/// Who is asking.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Its account.
+    pub account_id: AccountId,
+    /// The key it showed.
+    pub key_id: String,
+    /// The account's own rate; none means the default.
+    pub pace: Option<Pace>,
+}
+
+/// A verification's answer, and when it began in the count of changes.
+struct Verified {
+    caller: Caller,
+    began: u64,
+    subjects: [KeyChange; 2],
+}
+
+/// Why there is no answer.
+enum Unverified {
+    Refused,
+    Failed(Status),
+}
+
+impl ApiKeys {
+    /// Verifies by the keys service, and forgets by these changes.
+    #[must_use]
+    pub fn new(upstreams: Upstreams, changes: Arc<KeyChanges>) -> Self {
+        let cache = || Cache::builder().max_capacity(MAX_KEPT).time_to_live(KEEP);
+        Self {
+            upstreams,
+            changes,
+            verified: cache().build(),
+            refused: Cache::builder().max_capacity(MAX_KEPT).time_to_live(KEEP).build(),
+        }
+    }
+
+    /// Who is asking by these headers.
+    pub async fn authenticate(&self, headers: &HeaderMap, deadline: Deadline) -> Result<Caller, ApiError> {
+        let refusal = || ApiError::new(ErrorCode::InvalidApiKey);
+        let secret = secret_of(headers).ok_or_else(refusal)?;
+        let hash = SecretHash::from(Sha256::digest(secret.expose()));
+        if self.refused.contains_key(&hash) {
+            return Err(refusal());
+        }
+        loop {
+            match self
+                .verified
+                .try_get_with(hash, self.verify(&secret, deadline))
+                .await
+            {
+                Ok(verified) if self.changes.outdate(verified.began, &verified.subjects) => {
+                    self.verified.invalidate(&hash).await;
+                }
+                Ok(verified) => return Ok(verified.caller.clone()),
+                Err(unverified) => match &*unverified {
+                    Unverified::Refused => {
+                        self.refused.insert(hash, ()).await;
+                        return Err(refusal());
+                    }
+                    Unverified::Failed(status) => return Err(status.clone().into()),
+                },
+            }
+        }
+    }
+
+    async fn verify(&self, secret: &ApiKeySecret, deadline: Deadline) -> Result<Arc<Verified>, Unverified> {
+        let began = self.changes.count();
+        let request = VerifyKeyRequest {
+            secret: secret.expose().to_owned(),
+        };
+        let client = &self.upstreams.keys;
+        let answer = call_repeatable(deadline, request, |request| {
+            let mut client = client.clone();
+            async move { client.verify_key(request).await }
+        });
+        let key = answer
+            .await
+            .map_err(Unverified::Failed)?
+            .key
+            .ok_or(Unverified::Refused)?;
+        let caller = caller_of(key).map_err(Unverified::Failed)?;
+        let subjects = [
+            KeyChange::Key(caller.key_id.clone()),
+            KeyChange::Account(caller.account_id.as_str().to_owned()),
+        ];
+        Ok(Arc::new(Verified {
+            caller,
+            began,
+            subjects,
+        }))
+    }
+}
+
+/// An answer that breaks its own contract is a fault of ours, not the caller's.
+fn caller_of(key: VerifiedKey) -> Result<Caller, Status> {
+    let account_id =
+        account::check(&key.account_id).map_err(|violation| Status::internal(violation.to_string()))?;
+    let rate = key.rate.as_ref().map(proto::rate::check).transpose();
+    let rate = rate.map_err(|violations| Status::internal(proto::violation::summary(&violations)))?;
+    Ok(Caller {
+        account_id,
+        key_id: key.key_id,
+        pace: rate.map(Pace::from),
+    })
+}
+
+/// The one well-formed secret that the headers carry, wherever and however often.
+fn secret_of(headers: &HeaderMap) -> Option<ApiKeySecret> {
+    let own = headers
+        .get_all(API_KEY_HEADER)
+        .iter()
+        .map(|value| value.to_str().ok().map(str::trim));
+    let mut shown = own.chain(bearer_credentials(headers));
+    let first = shown.next()??;
+    if shown.all(|other| other == Some(first)) {
+        ApiKeySecret::parse(first)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "dsk_0123456789ABCDEFGHIJKLMNOPQRSTUV0lYb4h";
+
+    fn found(headers: &[(&'static str, &str)]) -> bool {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.replace("KEY", KEY).parse().unwrap());
+        }
+        secret_of(&map).is_some_and(|secret| secret.expose() == KEY)
+    }
+
+    #[test]
+    fn a_key_is_found_in_either_header_and_in_both_if_they_agree() {
+        let cases: [&[(&'static str, &str)]; 9] = [
+            &[("x-api-key", "KEY")],
+            &[("x-api-key", "  KEY\t")],
+            &[("authorization", "Bearer KEY")],
+            &[("authorization", "bearer   KEY ")],
+            &[("authorization", "BEARER KEY")],
+            &[("authorization", " Bearer KEY")],
+            &[("x-api-key", "KEY"), ("authorization", "Bearer KEY")],
+            &[("x-api-key", "KEY"), ("x-api-key", "KEY")],
+            &[("authorization", "Bearer KEY"), ("authorization", "bearer KEY")],
+        ];
+        for headers in cases {
+            assert!(found(headers), "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_else_is_a_key() {
+        let cases: [&[(&'static str, &str)]; 15] = [
+            &[],
+            &[("x-api-key", "")],
+            &[("x-api-key", "KEYx")],
+            &[("x-api-key", "Bearer KEY")],
+            &[("x-api-key", "KEY, KEY")],
+            &[("authorization", "KEY")],
+            &[("authorization", "BearerKEY")],
+            &[("authorization", "Bearer")],
+            &[("authorization", "Bearer ")],
+            &[("authorization", "Basic KEY")],
+            &[("authorization", "Bearer eyJhbGciOiJIUzI1NiJ9.e30.c2ln")],
+            &[("x-api-key", "KEY"), ("authorization", "Bearer other")],
+            &[("x-api-key", "KEY"), ("authorization", "Basic KEY")],
+            &[("x-api-key", "KEY"), ("x-api-key", "other")],
+            &[("x-api-key", ""), ("authorization", "Bearer KEY")],
+        ];
+        for headers in cases {
+            assert!(!found(headers), "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_breaks_its_contract_is_not_used() {
+        let key = |account: &str, requests| VerifiedKey {
+            key_id: "k".to_owned(),
+            account_id: account.to_owned(),
+            rate: Some(proto::keys::v1::Rate {
+                requests,
+                window: Some(prost_types::Duration {
+                    seconds: 60,
+                    nanos: 0,
+                }),
+            }),
+        };
+        assert_eq!(caller_of(key("a", 7)).unwrap().pace.unwrap().requests(), 7);
+        assert!(caller_of(key("", 7)).is_err());
+        assert!(caller_of(key("a", 0)).is_err());
+    }
+}

@@ -1,0 +1,108 @@
+//! Session tokens: JWTs of the dashboard.
+//!
+//! Every check is set here on purpose: the algorithm is the configured one and never the token's, `exp` and the account
+//! are required, `iss` and `aud` are required and compared where configured, `nbf` counts where it stands, clocks may
+//! differ by [`LEEWAY`]. Whatever is wrong, the caller is told the same.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::HeaderMap;
+use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
+use proto::account::{self, AccountId};
+use proto::error_code::ErrorCode;
+use serde_json::{Map, Value};
+
+use super::bearer_credentials;
+use super::jwks::Jwks;
+use crate::error::ApiError;
+
+/// How far clocks may differ.
+const LEEWAY: Duration = Duration::from_secs(30);
+
+/// Longest token that is looked at.
+const MAX_LENGTH: usize = 16 * 1024;
+
+/// What a token has to say.
+#[derive(Clone, Debug)]
+pub struct SessionRules {
+    /// The one algorithm.
+    pub algorithm: Algorithm,
+    /// Who has to have issued it, if that is asked for.
+    pub issuer: Option<String>,
+    /// Whom it has to be meant for: one of these, if there are any.
+    pub audience: Vec<String>,
+    /// The claim that holds the account; `sub` where it is not there.
+    pub account_claim: String,
+}
+
+/// Where the keys come from that tokens are signed with.
+#[derive(Clone)]
+pub enum SessionKeys {
+    /// One key, configured.
+    Fixed(Arc<DecodingKey>),
+    /// Keys that the issuer publishes and changes.
+    Published(Arc<Jwks>),
+}
+
+/// Tells whose session a request belongs to.
+#[derive(Clone)]
+pub struct Sessions {
+    keys: SessionKeys,
+    validation: Arc<Validation>,
+    account_claim: Arc<str>,
+}
+
+impl Sessions {
+    /// Takes tokens that meet the rules and are signed with one of the keys.
+    #[must_use]
+    pub fn new(rules: &SessionRules, keys: SessionKeys) -> Self {
+        let mut validation = Validation::new(rules.algorithm);
+        let mut required = vec!["exp"];
+        validation.leeway = LEEWAY.as_secs();
+        validation.reject_tokens_expiring_in_less_than = 0;
+        validation.validate_exp = true;
+        validation.validate_nbf = true;
+        validation.validate_aud = !rules.audience.is_empty();
+        if validation.validate_aud {
+            validation.set_audience(&rules.audience);
+            required.push("aud");
+        }
+        if let Some(issuer) = &rules.issuer {
+            validation.set_issuer(&[issuer]);
+            required.push("iss");
+        }
+        validation.set_required_spec_claims(&required);
+        Self {
+            keys,
+            validation: Arc::new(validation),
+            account_claim: rules.account_claim.as_str().into(),
+        }
+    }
+
+    /// The account whose session token the headers carry.
+    pub async fn authenticate(&self, headers: &HeaderMap) -> Result<AccountId, ApiError> {
+        let refusal = || ApiError::new(ErrorCode::InvalidToken);
+        let mut shown = bearer_credentials(headers);
+        let (Some(Some(token)), None) = (shown.next(), shown.next()) else {
+            return Err(refusal());
+        };
+        if token.len() > MAX_LENGTH {
+            return Err(refusal());
+        }
+        let header = decode_header(token).map_err(|_| refusal())?;
+        let key = match &self.keys {
+            SessionKeys::Fixed(key) => Arc::clone(key),
+            SessionKeys::Published(jwks) => jwks.key(header.kid.as_deref()).await?.ok_or_else(refusal)?,
+        };
+        let claims = decode::<Map<String, Value>>(token, &key, &self.validation)
+            .map_err(|_| refusal())?
+            .claims;
+        let account = claims.get(&*self.account_claim).or_else(|| claims.get("sub"));
+        let account = account.and_then(Value::as_str).ok_or_else(refusal)?;
+        account::check(account).map_err(|_| refusal())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! Bodies of requests: read within bounds, then parsed with every problem told.
+
+pub mod json;
+pub mod key_body;
+pub mod property;
+pub mod search_body;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http_body::Body as _;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use proto::error_code::ErrorCode;
+use proto::violation::{Violation, ViolationCode};
+
+use crate::error::ApiError;
+use crate::upstream::Deadline;
+
+/// Reads a body of at most so many bytes. One that is not empty has to be declared as JSON; without one there is
+/// nothing to declare.
+pub async fn read(
+    headers: &HeaderMap,
+    body: Body,
+    max_bytes: usize,
+    deadline: Deadline,
+) -> Result<Bytes, ApiError> {
+    if body.size_hint().lower() > max_bytes as u64 {
+        return Err(ApiError::new(ErrorCode::PayloadTooLarge));
+    }
+    let reading = deadline.bound(Limited::new(body, max_bytes).collect());
+    let bytes = match reading.await {
+        Some(Ok(collected)) => collected.to_bytes(),
+        Some(Err(error)) if error.is::<LengthLimitError>() => {
+            return Err(ApiError::new(ErrorCode::PayloadTooLarge));
+        }
+        Some(Err(_)) => return Err(ApiError::invalid(vec![broken_off()])),
+        None => return Err(ApiError::new(ErrorCode::Timeout)),
+    };
+    if bytes.is_empty() || is_json(headers) {
+        Ok(bytes)
+    } else {
+        Err(ApiError::new(ErrorCode::UnsupportedMediaType))
+    }
+}
+
+/// The caller that sent half a body is hardly there to read this; an HTTP/2 one may be.
+fn broken_off() -> Violation {
+    Violation {
+        path: Vec::new(),
+        code: ViolationCode::InvalidJson,
+        message: "the body broke off".to_owned(),
+        hint: None,
+    }
+}
+
+/// Declared once, as `application/json` with whatever parameters, and not compressed.
+fn is_json(headers: &HeaderMap) -> bool {
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(media_type), None) = (types.next(), types.next()) else {
+        return false;
+    };
+    let essence = media_type
+        .to_str()
+        .ok()
+        .and_then(|text| text.split(';').next())
+        .map(str::trim);
+    essence.is_some_and(|essence| essence.eq_ignore_ascii_case("application/json"))
+        && headers
+            .get_all(CONTENT_ENCODING)
+            .iter()
+            .all(|encoding| encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use http::HeaderValue;
+
+    use super::*;
+
+    async fn code(headers: &[(http::HeaderName, &'static str)], body: Body) -> Option<ErrorCode> {
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
+        let mut map = HeaderMap::new();
+        headers.for_each(|(name, value)| {
+            map.append(name, value);
+        });
+        let deadline = Deadline::after(Duration::from_secs(60));
+        read(&map, body, 10, deadline)
+            .await
+            .err()
+            .map(|error| error.code())
+    }
+
+    #[tokio::test]
+    async fn only_json_is_read() {
+        for accepted in [
+            "application/json",
+            "Application/JSON",
+            "application/json; charset=utf-8",
+            "application/json ;x",
+        ] {
+            assert_eq!(
+                code(&[(CONTENT_TYPE, accepted)], Body::from("{}")).await,
+                None,
+                "{accepted}"
+            );
+        }
+        let unsupported = Some(ErrorCode::UnsupportedMediaType);
+        for refused in [
+            "",
+            "text/plain",
+            "application/jsonx",
+            "application/json-seq",
+            "application",
+            "text/json",
+        ] {
+            assert_eq!(
+                code(&[(CONTENT_TYPE, refused)], Body::from("{}")).await,
+                unsupported,
+                "{refused}"
+            );
+        }
+        assert_eq!(code(&[], Body::from("{}")).await, unsupported);
+        let twice = [(CONTENT_TYPE, "application/json"), (CONTENT_TYPE, "text/plain")];
+        assert_eq!(code(&twice, Body::from("{}")).await, unsupported);
+        let compressed = [(CONTENT_TYPE, "application/json"), (CONTENT_ENCODING, "gzip")];
+        assert_eq!(code(&compressed, Body::from("{}")).await, unsupported);
+    }
+
+    #[tokio::test]
+    async fn where_there_is_no_body_nothing_has_to_be_declared() {
+        assert_eq!(code(&[], Body::empty()).await, None);
+        assert_eq!(code(&[(CONTENT_TYPE, "text/plain")], Body::empty()).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_large_body_is_refused_with_and_without_its_length_known() {
+        let json = [(CONTENT_TYPE, "application/json")];
+        assert_eq!(code(&json, Body::from("0123456789")).await, None);
+        assert_eq!(
+            code(&json, Body::from("0123456789a")).await,
+            Some(ErrorCode::PayloadTooLarge)
+        );
+        let chunks = futures::stream::iter(["01234", "56789", "a"]).map(Ok::<_, std::convert::Infallible>);
+        assert_eq!(
+            code(&json, Body::from_stream(chunks)).await,
+            Some(ErrorCode::PayloadTooLarge)
+        );
+    }
+
+    use futures::StreamExt as _;
+}

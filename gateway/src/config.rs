@@ -1,0 +1,248 @@
+//! The settings of the gateway.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jsonwebtoken::{Algorithm, DecodingKey};
+use proto::keys::v1;
+use runtime::grpc_client::GrpcClientConfig;
+use runtime::secret::Secret;
+use runtime::settings::Settings;
+
+use crate::auth::jwks::Jwks;
+use crate::auth::session::{SessionKeys, SessionRules};
+use crate::credits::Costs;
+use crate::rate::gcra::Pace;
+use crate::rest::Limits;
+use crate::rest::cors::Cors;
+
+/// The settings of the gateway.
+pub struct Config {
+    /// How the services are called.
+    pub grpc: GrpcClientConfig,
+    /// Address of the search service.
+    pub search_url: String,
+    /// Address of the keys service.
+    pub keys_url: String,
+    /// Address of the billing service.
+    pub billing_url: String,
+    /// Redis, for rates and announcements.
+    pub redis: redis::Client,
+    /// Longest that a request waits for Redis.
+    pub redis_budget: Duration,
+    /// The rate of an account that has none of its own.
+    pub pace: Pace,
+    /// What searches cost.
+    pub costs: Costs,
+    /// Bounds of a request.
+    pub limits: Limits,
+    /// Which web pages may ask.
+    pub cors: Cors,
+    /// What a session token has to say.
+    pub session_rules: SessionRules,
+    /// Where the keys come from that session tokens are signed with.
+    pub session_keys: SessionKeys,
+}
+
+impl Config {
+    /// Reads them.
+    pub fn read(settings: &mut Settings) -> Self {
+        let (session_rules, session_keys) = read_session(settings);
+        Self {
+            grpc: GrpcClientConfig::read(settings),
+            search_url: settings.required(
+                "search_url",
+                "http://127.0.0.1:7101",
+                "Address of the search service.",
+            ),
+            keys_url: settings.required(
+                "keys_url",
+                "http://127.0.0.1:7102",
+                "Address of the keys service.",
+            ),
+            billing_url: settings.required(
+                "billing_url",
+                "http://127.0.0.1:7103",
+                "Address of the billing service.",
+            ),
+            redis: read_redis(settings),
+            redis_budget: settings.bounded(
+                "redis_budget",
+                Duration::from_millis(50),
+                Duration::from_millis(1)..=Duration::from_secs(10),
+                "Longest that a request waits for Redis before its rate is limited by this process alone.",
+            ),
+            pace: read_pace(settings),
+            costs: Costs {
+                search_people: settings.bounded(
+                    "search_people_cost",
+                    1,
+                    0..=1_000_000,
+                    "Credits for a successful search for people.",
+                ),
+                search_companies: settings.bounded(
+                    "search_companies_cost",
+                    1,
+                    0..=1_000_000,
+                    "Credits for a successful search for companies.",
+                ),
+            },
+            limits: Limits {
+                max_body_bytes: settings.bounded::<usize>(
+                    "max_body_bytes",
+                    1024 * 1024,
+                    1..=64 * 1024 * 1024,
+                    "Largest body of a request, in bytes.",
+                ),
+                budget: settings.bounded(
+                    "request_budget",
+                    Duration::from_secs(10),
+                    Duration::from_millis(100)..=Duration::from_mins(5),
+                    "Longest time from the head of a request to its answer.",
+                ),
+            },
+            cors: read_cors(settings),
+            session_rules,
+            session_keys,
+        }
+    }
+}
+
+/// Its address may hold a password, so it is a secret.
+fn read_redis(settings: &mut Settings) -> redis::Client {
+    let url = settings.secret(
+        "redis_url",
+        1,
+        "Redis, such as redis://127.0.0.1:6379, for rates and announcements.",
+    );
+    let client = redis::Client::open(url.expose());
+    client.unwrap_or_else(|_| {
+        if !url.expose().is_empty() {
+            settings.contradiction("redis_url: is no address of a Redis, such as redis://127.0.0.1:6379");
+        }
+        redis::Client::open("redis://127.0.0.1").expect("this is an address")
+    })
+}
+
+fn read_pace(settings: &mut Settings) -> Pace {
+    let requests = settings.bounded(
+        "rate_requests",
+        120,
+        1..=proto::rate::MAX_REQUESTS,
+        "Requests of an account in rate_window.",
+    );
+    let window = settings.bounded(
+        "rate_window",
+        Duration::from_mins(1),
+        proto::rate::MIN_WINDOW..=proto::rate::MAX_WINDOW,
+        "Time in which rate_requests may be made.",
+    );
+    let window = prost_types::Duration::try_from(window).ok();
+    let rate = proto::rate::check(&v1::Rate {
+        requests: requests.into(),
+        window,
+    });
+    rate.expect("both are within the bounds of a rate").into()
+}
+
+fn read_cors(settings: &mut Settings) -> Cors {
+    let origins = settings.value(
+        "cors_allowed_origins",
+        vec!["*".to_owned()],
+        "Origins whose web pages may ask from a browser; * for all.",
+    );
+    Cors::new(&origins).unwrap_or_else(|problem| {
+        settings.contradiction(format!("cors_allowed_origins: {problem}"));
+        Cors::Any
+    })
+}
+
+fn read_session(settings: &mut Settings) -> (SessionRules, SessionKeys) {
+    let algorithm = settings.value(
+        "session_algorithm",
+        "HS256".to_owned(),
+        "Algorithm of session tokens: HS256 (session_secret), RS256, ES256 or EdDSA (session_public_key or \
+         session_jwks_url).",
+    );
+    let secret = settings.optional_secret(
+        "session_secret",
+        32,
+        "Secret that session tokens are signed with.",
+    );
+    let public_key: Option<PathBuf> = settings.optional(
+        "session_public_key",
+        "PEM file with the public key of session tokens.",
+    );
+    let jwks_url: Option<String> = settings.optional(
+        "session_jwks_url",
+        "Address where the issuer of session tokens publishes its keys.",
+    );
+    let algorithm = match algorithm.as_str() {
+        "HS256" => Algorithm::HS256,
+        "RS256" => Algorithm::RS256,
+        "ES256" => Algorithm::ES256,
+        "EdDSA" => Algorithm::EdDSA,
+        _ => {
+            settings.contradiction("session_algorithm: is none of HS256, RS256, ES256, EdDSA");
+            Algorithm::HS256
+        }
+    };
+    let rules = SessionRules {
+        algorithm,
+        issuer: settings.optional("session_issuer", "Issuer that session tokens have to name (iss)."),
+        audience: settings.value(
+            "session_audience",
+            Vec::new(),
+            "Audiences of which session tokens have to name one (aud); none: not looked at.",
+        ),
+        account_claim: settings.value(
+            "session_account_claim",
+            "account_id".to_owned(),
+            "Claim of session tokens that holds the account; where it is not there, sub does.",
+        ),
+    };
+    let keys = session_keys(algorithm, secret, public_key, jwks_url).unwrap_or_else(|problem| {
+        settings.contradiction(problem);
+        SessionKeys::Fixed(Arc::new(DecodingKey::from_secret(&[])))
+    });
+    (rules, keys)
+}
+
+/// Exactly the one source of keys that goes with the algorithm.
+fn session_keys(
+    algorithm: Algorithm,
+    secret: Option<Secret>,
+    public_key: Option<PathBuf>,
+    jwks_url: Option<String>,
+) -> Result<SessionKeys, String> {
+    match (algorithm, secret, public_key, jwks_url) {
+        (Algorithm::HS256, Some(secret), None, None) => {
+            Ok(SessionKeys::Fixed(Arc::new(DecodingKey::from_secret(secret.expose().as_bytes()))))
+        }
+        (Algorithm::HS256, ..) => {
+            Err("session_algorithm HS256 needs session_secret, and neither session_public_key nor session_jwks_url".into())
+        }
+        (_, None, Some(path), None) => {
+            let pem = std::fs::read(&path)
+                .map_err(|error| format!("session_public_key: {} can't be read: {error}", path.display()))?;
+            let key = match algorithm {
+                Algorithm::RS256 => DecodingKey::from_rsa_pem(&pem),
+                Algorithm::ES256 => DecodingKey::from_ec_pem(&pem),
+                _ => DecodingKey::from_ed_pem(&pem),
+            };
+            let key = key.map_err(|error| format!("session_public_key: is no key for {algorithm:?}: {error}"))?;
+            Ok(SessionKeys::Fixed(Arc::new(key)))
+        }
+        (_, None, None, Some(url)) => {
+            if !url.starts_with("https://") && !url.starts_with("http://") {
+                return Err("session_jwks_url: is no http or https address".into());
+            }
+            let jwks = Jwks::new(url, algorithm).map_err(|error| format!("session_jwks_url: {error}"))?;
+            Ok(SessionKeys::Published(Arc::new(jwks)))
+        }
+        _ => Err(format!(
+            "session_algorithm {algorithm:?} needs either session_public_key or session_jwks_url, and no session_secret"
+        )),
+    }
+}

@@ -1,0 +1,147 @@
+//! The limiter that all gateways share: one Redis script a request, by Redis' own clock.
+//!
+//! # When Redis is away
+//! The connection is there or it is not. While it is not, nobody waits for it: [`SharedLimiter::take`] answers "not now"
+//! at once, and one task tries to connect, four times a second. It is taken away when it breaks (at the first failed
+//! request) or does not answer within the budget (at the third in a row, so that one slow answer does not send every
+//! account to the local limiter). A Redis that connects but is slower than the budget does not count as back.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, RedisError, Script};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use super::gcra::{Decision, Pace};
+
+/// From one attempt to connect to the next.
+const RECONNECT_EVERY: Duration = Duration::from_millis(250);
+
+/// Longest attempt to connect.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Requests in a row that may time out before the connection is given up.
+const TIMEOUTS_TOLERATED: u32 = 3;
+
+/// What is in front of an account's id in the name of its state.
+const KEY_PREFIX: &str = "rate:";
+
+/// The script, for the test that holds it against the model.
+pub(super) const SCRIPT: &str = include_str!("gcra.lua");
+
+pub(super) struct SharedLimiter {
+    client: redis::Client,
+    budget: Duration,
+    script: Script,
+    pub(super) connection: RwLock<Option<MultiplexedConnection>>,
+    timeouts: AtomicU32,
+    lost: Notify,
+}
+
+impl SharedLimiter {
+    pub(super) fn new(client: redis::Client, budget: Duration) -> Self {
+        Self {
+            client,
+            budget,
+            script: Script::new(SCRIPT),
+            connection: RwLock::new(None),
+            timeouts: AtomicU32::new(0),
+            lost: Notify::new(),
+        }
+    }
+
+    /// Decides on a request of the account; none if Redis can't do that now.
+    pub(super) async fn take(&self, account_id: &str, pace: Pace) -> Option<Decision> {
+        let mut connection = self
+            .connection
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()?;
+        let mut invocation = self.script.key(format!("{KEY_PREFIX}{account_id}"));
+        invocation.arg(pace.interval_us()).arg(pace.burst_us());
+        match timeout(self.budget, invocation.invoke_async::<(u8, u64)>(&mut connection)).await {
+            Ok(Ok((passes, ahead_us))) => {
+                self.timeouts.store(0, Ordering::Relaxed);
+                Some(Decision {
+                    passes: passes == 1,
+                    ahead_us,
+                })
+            }
+            Ok(Err(error)) => {
+                self.give_up(&error.to_string());
+                None
+            }
+            Err(_) => {
+                if self.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= TIMEOUTS_TOLERATED {
+                    self.give_up("it does not answer in time");
+                }
+                None
+            }
+        }
+    }
+
+    /// Connects, and connects again whenever the connection was given up. For ever.
+    pub(super) async fn keep_connected(&self) {
+        let mut told = false;
+        loop {
+            match self.connect().await {
+                Ok(connection) => {
+                    self.timeouts.store(0, Ordering::Relaxed);
+                    *self.connection.write().unwrap_or_else(PoisonError::into_inner) = Some(connection);
+                    metrics::gauge!("gateway_rate_limit_shared").set(1.0);
+                    tracing::info!("rate limits are shared through Redis");
+                    told = false;
+                    self.lost.notified().await;
+                }
+                Err(error) => {
+                    if !told {
+                        metrics::gauge!("gateway_rate_limit_shared").set(0.0);
+                        tracing::warn!(%error, "Redis can't be reached: rate limits are kept by each gateway alone");
+                        told = true;
+                    }
+                    tokio::time::sleep(RECONNECT_EVERY).await;
+                }
+            }
+        }
+    }
+
+    /// Only a Redis that answers within the budget is of use.
+    async fn connect(&self) -> Result<MultiplexedConnection, RedisError> {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(CONNECT_TIMEOUT))
+            .set_response_timeout(Some(CONNECT_TIMEOUT));
+        let mut connection = self
+            .client
+            .get_multiplexed_async_connection_with_config(&config)
+            .await?;
+        self.script.load_async(&mut connection).await?;
+        let ping = redis::cmd("PING");
+        match timeout(self.budget, ping.query_async::<()>(&mut connection)).await {
+            Ok(answer) => answer.map(|()| connection),
+            Err(_) => Err(RedisError::from((
+                redis::ErrorKind::Io,
+                "it does not answer in time",
+            ))),
+        }
+    }
+
+    fn give_up(&self, reason: &str) {
+        let connection = self
+            .connection
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        // Of many requests that fail together, the first one tells.
+        if connection.is_some() {
+            metrics::gauge!("gateway_rate_limit_shared").set(0.0);
+            tracing::warn!(
+                reason,
+                "Redis is away: rate limits are kept by each gateway alone"
+            );
+            self.lost.notify_one();
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! What holds for every request and every response, whatever is asked: the request's id, one log line, CORS, no caching,
+//! an answer in JSON to addresses that are none and to our own panics.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use futures::FutureExt as _;
+use http::header::{CACHE_CONTROL, ORIGIN};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use opentelemetry::propagation::Extractor;
+use percent_encoding::percent_decode_str;
+use proto::error_code::ErrorCode;
+use runtime::ambient::Ambient;
+use runtime::request_id;
+use tracing::{Instrument as _, Span};
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+
+use super::Gateway;
+use super::cors::Cors;
+use crate::error::ApiError;
+
+/// The header with the request's id.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static(request_id::HEADER);
+
+/// The field of the request's span that the handlers fill in with the account.
+pub const ACCOUNT_FIELD: &str = "account.id";
+
+/// Wraps the answering of a request.
+pub async fn wrap(State(gateway): State<Gateway>, request: Request, next: Next) -> Response {
+    let id = id_of(request.headers(), &gateway.ambient);
+    let origin = request.headers().get(ORIGIN).cloned();
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or("none", MatchedPath::as_str)
+        .to_owned();
+    let span = tracing::info_span!(
+        "request",
+        otel.name = format!("{} {route}", request.method()),
+        otel.kind = "server",
+        http.request.method = %request.method(),
+        http.route = route,
+        request.id = id,
+        account.id = tracing::field::Empty,
+    );
+    continue_trace(&span, request.headers());
+    let log = LogLine {
+        started: Instant::now(),
+        method: request.method().clone(),
+        route,
+        outcome: None,
+    };
+    let work = async move {
+        let mut log = log;
+        let mut response = answer(&gateway.cors, request, next).await;
+        log.outcome = Some(response.status());
+        gateway.cors.write(origin.as_ref(), response.headers_mut());
+        response
+            .headers_mut()
+            .entry(CACHE_CONTROL)
+            .or_insert(HeaderValue::from_static("no-store"));
+        response
+    };
+    let mut response = request_id::scope(id.clone(), work.instrument(span)).await;
+    // An id that is valid is a header's value.
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    response
+}
+
+async fn answer(cors: &Cors, request: Request, next: Next) -> Response {
+    if Cors::is_preflight(request.method(), request.headers()) {
+        let mut response = StatusCode::NO_CONTENT.into_response();
+        cors.write_preflight(response.headers_mut());
+        return response;
+    }
+    if !is_address(request.uri().path()) {
+        return ApiError::new(ErrorCode::NotFound).into_response();
+    }
+    // What a panic leaves behind is this request's own; what is shared is guarded against poison where it is.
+    match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+        Ok(response) => response,
+        Err(_) => {
+            tracing::error!("a request panicked");
+            metrics::counter!("gateway_panics_total").increment(1);
+            ApiError::new(ErrorCode::Internal).into_response()
+        }
+    }
+}
+
+/// The caller's own id if it gave one that may be used, else a new one.
+fn id_of(headers: &HeaderMap, ambient: &Ambient) -> String {
+    let own = headers
+        .get(REQUEST_ID)
+        .and_then(|value| value.to_str().ok())
+        .filter(|id| request_id::is_valid(id));
+    own.map_or_else(|| ambient.uuid_v7().to_string(), str::to_owned)
+}
+
+/// Whether a path can be an address of ours: no step is `.` or `..`, none hides a slash, a backslash or a control
+/// character, all of them are well-formed percent-encoded UTF-8.
+fn is_address(path: &str) -> bool {
+    path.split('/').all(|segment| {
+        let is_encoded = segment
+            .split('%')
+            .skip(1)
+            .all(|after| after.len() >= 2 && after.bytes().take(2).all(|digit| digit.is_ascii_hexdigit()));
+        let decoded = percent_decode_str(segment).decode_utf8();
+        is_encoded
+            && decoded.is_ok_and(|text| {
+                text != "." && text != ".." && !text.contains(['/', '\\']) && !text.contains(char::is_control)
+            })
+    })
+}
+
+fn continue_trace(span: &Span, headers: &HeaderMap) {
+    let parent =
+        opentelemetry::global::get_text_map_propagator(|propagator| propagator.extract(&Headers(headers)));
+    // Fails only where there are no traces at all.
+    let _ = span.set_parent(parent);
+}
+
+struct Headers<'a>(&'a HeaderMap);
+
+impl Extractor for Headers<'_> {
+    fn get(&self, key: &str) -> Option<&str> {
+        self.0.get(key).and_then(|value| value.to_str().ok())
+    }
+
+    fn keys(&self) -> Vec<&str> {
+        self.0.keys().map(HeaderName::as_str).collect()
+    }
+}
+
+/// The one line of a request, written when it is answered, or when its caller has left before that. It names the route,
+/// never the address, the query or a header.
+struct LogLine {
+    started: Instant,
+    method: Method,
+    route: String,
+    outcome: Option<StatusCode>,
+}
+
+impl Drop for LogLine {
+    fn drop(&mut self) {
+        let took = self.started.elapsed();
+        let status = self
+            .outcome
+            .map_or_else(|| "abandoned".to_owned(), |status| status.as_u16().to_string());
+        tracing::info!(
+            http.response.status_code = status,
+            duration_us = took.as_micros(),
+            "{} {}",
+            self.method,
+            self.route,
+        );
+        let labels = [("route", self.route.clone()), ("status", status)];
+        metrics::histogram!("gateway_request_duration_seconds", &labels).record(took.as_secs_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_hide_nothing() {
+        for path in [
+            "/",
+            "/api/v1/keys/0198",
+            "/a%20b",
+            "/%C3%A9",
+            "/a.b/...",
+            "*",
+            "",
+            "/%7Bid%7D",
+        ] {
+            assert!(is_address(path), "{path}");
+        }
+        for path in [
+            "/..",
+            "/api/../v1",
+            "/.",
+            "/%2e%2E/x",
+            "/a%2Fb",
+            "/a%2fb",
+            "/a%5Cb",
+            "/a\\b",
+            "/%",
+            "/%2",
+            "/%zz",
+            "/a%0",
+            "/%ff",
+            "/%00",
+            "/a%0Ab",
+            "/%C3",
+        ] {
+            assert!(!is_address(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_callers_own_id_is_used_if_it_may_be() {
+        let ambient = Ambient::system();
+        let id = |value: &'static str| {
+            id_of(
+                &HeaderMap::from_iter([(REQUEST_ID, value.parse().unwrap())]),
+                &ambient,
+            )
+        };
+        assert_eq!(id("My-id_1.2"), "My-id_1.2");
+        for unusable in ["", "a b", "é", "<script>"] {
+            assert_ne!(id(unusable), unusable);
+            assert_eq!(id(unusable).len(), 36);
+        }
+        assert_eq!(id_of(&HeaderMap::new(), &ambient).len(), 36);
+    }
+}

@@ -1,0 +1,263 @@
+//! The five operations on API keys, for the account of a session token.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{FromRequestParts, Path, State};
+use http::request::Parts;
+use http::{HeaderMap, StatusCode};
+use proto::error_code::ErrorCode;
+use proto::keys::v1::{
+    ApiKey, CreateKeyRequest, ListKeysRequest, RegenerateKeyRequest, RenameKeyRequest, RevokeKeyRequest,
+};
+use serde::Serialize;
+use tonic::Status;
+use utoipa::ToSchema;
+
+use super::Gateway;
+use super::envelope::ACCOUNT_FIELD;
+use crate::body;
+use crate::body::key_body;
+use crate::error::ApiError;
+use crate::row::rfc3339;
+use crate::upstream::{call, call_repeatable};
+
+/// An API key without its secret.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApiKeyPublic {
+    /// Id of the key.
+    #[schema(format = Uuid, example = "0198c2d4-7a10-7c3e-9f52-3b1d8e6f4a20")]
+    pub id: String,
+    /// Its name.
+    #[schema(min_length = 1, max_length = 100, example = "Production")]
+    pub name: String,
+    /// What its secret begins with: `dsk_` and the next 8 characters.
+    #[schema(example = "dsk_4fTq9ZbX", pattern = "^dsk_[0-9A-Za-z]{8}$")]
+    pub key_prefix: String,
+    /// When it was made.
+    #[schema(format = DateTime, example = "2026-11-28T09:30:00.000Z")]
+    pub created_at: String,
+    /// When its secret was last used, at most 60 s behind; null if never.
+    #[schema(format = DateTime)]
+    pub last_used_at: Option<String>,
+    /// When it was revoked; null while it is active.
+    #[schema(format = DateTime)]
+    pub revoked_at: Option<String>,
+    /// Whether it can be used.
+    pub active: bool,
+}
+
+/// All keys of the account.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ApiKeyList {
+    /// Always `true`.
+    #[schema(example = true)]
+    pub success: bool,
+    /// Newest first, revoked ones too.
+    pub keys: Vec<ApiKeyPublic>,
+}
+
+/// A key with its secret, which is told here and never again.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ApiKeyCreated {
+    /// Always `true`.
+    #[schema(example = true)]
+    pub success: bool,
+    /// The key.
+    pub key: ApiKeyPublic,
+    /// The full API key.
+    #[schema(
+        example = "dsk_4fTq9ZbXm2Rk7LwPs0VdYh8JcN6aQe1G000000",
+        pattern = "^dsk_[0-9A-Za-z]{38}$"
+    )]
+    pub secret: String,
+    /// What to do with it.
+    pub message: String,
+}
+
+/// A key renamed.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ApiKeyRenamed {
+    /// Always `true`.
+    #[schema(example = true)]
+    pub success: bool,
+    /// The key.
+    pub key: ApiKeyPublic,
+}
+
+/// A key revoked.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ApiKeyRevoked {
+    /// Always `true`.
+    #[schema(example = true)]
+    pub success: bool,
+    /// The key, with the time of its first revocation.
+    pub key: ApiKeyPublic,
+    /// `Key revoked`.
+    #[schema(example = "Key revoked")]
+    pub message: String,
+}
+
+/// Lists the keys.
+pub async fn list(
+    State(gateway): State<Gateway>,
+    Session(account_id): Session,
+) -> Result<Json<ApiKeyList>, ApiError> {
+    let request = ListKeysRequest { account_id };
+    let client = &gateway.upstreams.keys;
+    let answer = call_repeatable(gateway.deadline(), request, |request| {
+        let mut client = client.clone();
+        async move { client.list_keys(request).await }
+    });
+    let keys = answer
+        .await?
+        .keys
+        .into_iter()
+        .map(|key| public(Some(key)))
+        .collect::<Result<_, _>>()?;
+    Ok(Json(ApiKeyList { success: true, keys }))
+}
+
+/// Makes a key.
+pub async fn create(
+    State(gateway): State<Gateway>,
+    Session(account_id): Session,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<ApiKeyCreated>), ApiError> {
+    let deadline = gateway.deadline();
+    let bytes = body::read(&headers, body, gateway.limits.max_body_bytes, deadline).await?;
+    let name = key_body::parse_create(&bytes).map_err(ApiError::invalid)?;
+    let request = CreateKeyRequest { account_id, name };
+    let mut client = gateway.upstreams.keys.clone();
+    // Not repeated: a key that nobody knows of would be left behind.
+    let answer = call(deadline, request, |request| async move {
+        client.create_key(request).await
+    })
+    .await?;
+    let message = "Keep the secret now: it is not shown again";
+    Ok((
+        StatusCode::CREATED,
+        Json(with_secret(answer.key, answer.secret, message)?),
+    ))
+}
+
+/// Renames a key.
+pub async fn rename(
+    State(gateway): State<Gateway>,
+    Session(account_id): Session,
+    id: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<ApiKeyRenamed>, ApiError> {
+    let deadline = gateway.deadline();
+    let bytes = body::read(&headers, body, gateway.limits.max_body_bytes, deadline).await?;
+    let name = key_body::parse_rename(&bytes).map_err(ApiError::invalid)?;
+    let request = RenameKeyRequest {
+        account_id,
+        key_id: key_id(id)?,
+        name,
+    };
+    let client = &gateway.upstreams.keys;
+    let answer = call_repeatable(deadline, request, |request| {
+        let mut client = client.clone();
+        async move { client.rename_key(request).await }
+    });
+    Ok(Json(ApiKeyRenamed {
+        success: true,
+        key: public(answer.await?.key)?,
+    }))
+}
+
+/// Revokes a key.
+pub async fn revoke(
+    State(gateway): State<Gateway>,
+    Session(account_id): Session,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<Json<ApiKeyRevoked>, ApiError> {
+    let request = RevokeKeyRequest {
+        account_id,
+        key_id: key_id(id)?,
+    };
+    let client = &gateway.upstreams.keys;
+    let answer = call_repeatable(gateway.deadline(), request, |request| {
+        let mut client = client.clone();
+        async move { client.revoke_key(request).await }
+    });
+    let key = public(answer.await?.key)?;
+    Ok(Json(ApiKeyRevoked {
+        success: true,
+        key,
+        message: "Key revoked".to_owned(),
+    }))
+}
+
+/// Replaces the secret of a key.
+pub async fn regenerate(
+    State(gateway): State<Gateway>,
+    Session(account_id): Session,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<Json<ApiKeyCreated>, ApiError> {
+    let request = RegenerateKeyRequest {
+        account_id,
+        key_id: key_id(id)?,
+    };
+    let mut client = gateway.upstreams.keys.clone();
+    // Not repeated: a secret that was replaced meanwhile may already be in use.
+    let answer = call(gateway.deadline(), request, |request| async move {
+        client.regenerate_key(request).await
+    })
+    .await?;
+    let message = "Keep the new secret now: it is not shown again, and the one before has stopped working";
+    Ok(Json(with_secret(answer.key, answer.secret, message)?))
+}
+
+/// The account of the request's session token. Every operation begins with it and works on this account alone.
+pub struct Session(String);
+
+impl FromRequestParts<Gateway> for Session {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, gateway: &Gateway) -> Result<Self, ApiError> {
+        let account_id = gateway.sessions.authenticate(&parts.headers).await?;
+        tracing::Span::current().record(ACCOUNT_FIELD, account_id.as_str());
+        Ok(Self(account_id.as_str().to_owned()))
+    }
+}
+
+/// An id that can't even be read is nobody's.
+fn key_id(id: Result<Path<String>, PathRejection>) -> Result<String, ApiError> {
+    id.map(|Path(id)| id)
+        .map_err(|_| ApiError::new(ErrorCode::KeyNotFound))
+}
+
+fn with_secret(key: Option<ApiKey>, secret: String, message: &str) -> Result<ApiKeyCreated, ApiError> {
+    Ok(ApiKeyCreated {
+        success: true,
+        key: public(key)?,
+        secret,
+        message: message.to_owned(),
+    })
+}
+
+/// An answer without its key, or a key without its time of creation, breaks the keys service's contract.
+fn public(key: Option<ApiKey>) -> Result<ApiKeyPublic, ApiError> {
+    let complete = key.and_then(|key| {
+        key.created_at
+            .and_then(rfc3339)
+            .map(|created_at| (key, created_at))
+    });
+    let (key, created_at) =
+        complete.ok_or_else(|| Status::internal("the keys service's answer has no whole key"))?;
+    let revoked_at = key.revoked_at.and_then(rfc3339);
+    Ok(ApiKeyPublic {
+        id: key.id,
+        name: key.name,
+        key_prefix: key.key_prefix,
+        created_at,
+        last_used_at: key.last_used_at.and_then(rfc3339),
+        active: revoked_at.is_none(),
+        revoked_at,
+    })
+}

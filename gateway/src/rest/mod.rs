@@ -1,0 +1,94 @@
+//! The public interface: what is where.
+
+pub mod cors;
+pub mod envelope;
+pub mod keys;
+pub mod openapi;
+pub mod search;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::routing::{get, patch, post};
+use proto::error_code::ErrorCode;
+use runtime::ambient::Ambient;
+
+use self::cors::Cors;
+use crate::auth::api_key::ApiKeys;
+use crate::auth::session::Sessions;
+use crate::credits::Credits;
+use crate::error::ApiError;
+use crate::rate::RateLimiter;
+use crate::upstream::{Deadline, Upstreams};
+
+/// What every path begins with.
+pub const BASE_PATH: &str = "/api/v1";
+
+/// What the handlers work with. Cheap to clone.
+#[derive(Clone)]
+pub struct Gateway {
+    /// Whose API key a request carries.
+    pub api_keys: ApiKeys,
+    /// Whose session a request belongs to.
+    pub sessions: Sessions,
+    /// How many requests an account may make.
+    pub rate: RateLimiter,
+    /// Who pays for a search.
+    pub credits: Credits,
+    /// The services.
+    pub upstreams: Upstreams,
+    /// Bounds of a request.
+    pub limits: Limits,
+    /// Time and randomness.
+    pub ambient: Ambient,
+    /// Which web pages may ask.
+    pub cors: Arc<Cors>,
+}
+
+/// Bounds of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Largest body, in bytes.
+    pub max_body_bytes: usize,
+    /// Longest time from its head to its answer.
+    pub budget: Duration,
+}
+
+impl Gateway {
+    /// When a request that begins now has to be answered.
+    #[must_use]
+    pub fn deadline(&self) -> Deadline {
+        Deadline::after(self.limits.budget)
+    }
+}
+
+/// All paths, and an answer for all others.
+pub fn router(gateway: Gateway) -> Router {
+    let api = Router::new()
+        .route("/people/search", post(search::people))
+        .route("/companies/search", post(search::companies))
+        .route("/keys", get(keys::list).post(keys::create))
+        .route("/keys/{id}", patch(keys::rename).delete(keys::revoke))
+        .route("/keys/{id}/regenerate", post(keys::regenerate))
+        .route("/openapi.json", get(openapi::serve))
+        .method_not_allowed_fallback(method_not_allowed);
+    let envelope = axum::middleware::from_fn_with_state(gateway.clone(), envelope::wrap);
+    Router::new()
+        .nest(BASE_PATH, api)
+        .fallback(not_found)
+        .layer(envelope)
+        .with_state(gateway)
+}
+
+async fn not_found() -> ApiError {
+    ApiError::new(ErrorCode::NotFound)
+}
+
+/// The router adds the `Allow` header.
+async fn method_not_allowed() -> ApiError {
+    ApiError::new(ErrorCode::MethodNotAllowed)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,362 @@
+//! The description of the interface, OpenAPI 3.1: made from what parses and what answers.
+//!
+//! - Bodies of searches: the table by which they are parsed ([`crate::body::search_body::PROPERTIES`]), and the names
+//!   and limits of `proto`.
+//! - Responses: the types that are answered, by their `ToSchema` ([`schemas`]).
+//! - Errors: the table of error codes and the texts that go with them ([`responses`]).
+//! - Examples of responses are written by the same code that writes responses.
+//!
+//! What is left is prose and the list of operations, below. The document never changes while the process runs: it is
+//! made once.
+
+mod examples;
+mod responses;
+mod schemas;
+
+use std::sync::LazyLock;
+
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use proto::error_code::ErrorCode::{
+    self, IdempotencyKeyReused, InsufficientCredits, Internal, InvalidApiKey, InvalidToken, KeyLimitReached,
+    KeyNotFound, KeyRevoked, MethodNotAllowed, PayloadTooLarge, RateLimitExceeded, Timeout, Unavailable,
+    UnsupportedMediaType, ValidationError,
+};
+use serde_json::{Map, Value, json};
+
+use super::BASE_PATH;
+use crate::credits::{IDEMPOTENCY_KEY_NAME, MAX_KEY_CHARS};
+
+/// Version of the interface.
+const VERSION: &str = "1.0.0";
+
+/// What all operations have in common, in prose.
+const DESCRIPTION: &str = "\
+People search and company search over business lead data, and management of the API keys that searches are made with.
+
+**Credentials.** A search shows an API key, as `X-API-Key: <key>` or `Authorization: Bearer <key>`; both are fine if \
+they are the same. The key operations show a session token of the dashboard (a JWT) as `Authorization: Bearer <token>`; \
+an API key is of no worth there.
+
+**Requests.** Bodies are JSON in UTF-8. Unknown and repeated properties are refused, and so is `null` where it is not \
+named; a refusal lists every problem at once. A blank text or an empty list is the same as leaving the property out.
+
+**Responses.** Every response carries `X-Request-Id`: the caller's own if it is usable, else a new one. Every error is \
+JSON with `success: false`, `code`, `message` and `requestId`; addresses that are none answer 404 `NOT_FOUND`, methods \
+that an address does not know 405 with `Allow`. `HEAD` is known where `GET` is. Times are RFC 3339 in UTC with \
+milliseconds.
+
+**Credits.** A search is charged exactly when it is answered 200; an empty result is one. With an `Idempotency-Key`, \
+which is kept for 24 hours for the account and the operation, a repeat of the same body is answered anew and never \
+charged again; the same key with another body is refused with 422. Only a charge binds a key.
+
+**Rate.** All keys of an account share one allowance, and every authenticated search counts. A full allowance may be \
+used at once and then fills evenly. `X-RateLimit-Reset` is the number of seconds until it is full again, not a time.";
+
+/// An operation.
+struct Operation {
+    id: &'static str,
+    method: &'static str,
+    path: &'static str,
+    tag: &'static str,
+    summary: &'static str,
+    description: &'static str,
+    /// Alternatives of credentials.
+    security: &'static [&'static str],
+    /// Name of the schema of its body, and whether there has to be one.
+    body: Option<(&'static str, bool)>,
+    /// Status, description and name of the schema when it has worked.
+    success: (&'static str, &'static str, &'static str),
+    /// What it may be refused with.
+    errors: &'static [ErrorCode],
+}
+
+const API_KEY: &[&str] = &["ApiKeyHeader", "ApiKeyBearer"];
+const SESSION: &[&str] = &["SessionJwt"];
+const SEARCH_ERRORS: &[ErrorCode] = &[
+    ValidationError,
+    InvalidApiKey,
+    InsufficientCredits,
+    MethodNotAllowed,
+    PayloadTooLarge,
+    UnsupportedMediaType,
+    IdempotencyKeyReused,
+    RateLimitExceeded,
+    Internal,
+    Unavailable,
+    Timeout,
+];
+
+/// Every operation.
+const OPERATIONS: [Operation; 8] = [
+    Operation {
+        id: "searchPeople",
+        method: "post",
+        path: "/people/search",
+        tag: "Search",
+        summary: "Search people",
+        description: "Finds people. Company filters apply to the company a person works at. E-mail addresses are \
+                      locked (null) unless this account has revealed them.",
+        security: API_KEY,
+        body: Some(("PeopleSearchRequest", true)),
+        success: ("200", "One page of people.", "PeopleSearchResponse"),
+        errors: SEARCH_ERRORS,
+    },
+    Operation {
+        id: "searchCompanies",
+        method: "post",
+        path: "/companies/search",
+        tag: "Search",
+        summary: "Search companies",
+        description: "Finds companies. A location is looked for in the company's own place and in those of its people.",
+        security: API_KEY,
+        body: Some(("CompanySearchRequest", true)),
+        success: ("200", "One page of companies.", "CompanySearchResponse"),
+        errors: SEARCH_ERRORS,
+    },
+    Operation {
+        id: "listKeys",
+        method: "get",
+        path: "/keys",
+        tag: "Keys",
+        summary: "List API keys",
+        description: "All keys of the account, newest first, revoked ones too. Never their secrets.",
+        security: SESSION,
+        body: None,
+        success: ("200", "The keys.", "ApiKeyList"),
+        errors: &[InvalidToken, MethodNotAllowed, Internal, Unavailable, Timeout],
+    },
+    Operation {
+        id: "createKey",
+        method: "post",
+        path: "/keys",
+        tag: "Keys",
+        summary: "Create an API key",
+        description: "Makes a key. Its secret is in this response and nowhere else. The body may be left out.",
+        security: SESSION,
+        body: Some(("CreateKeyRequest", false)),
+        success: ("201", "The key and its secret.", "ApiKeyCreated"),
+        errors: &[
+            ValidationError,
+            InvalidToken,
+            MethodNotAllowed,
+            KeyLimitReached,
+            PayloadTooLarge,
+            UnsupportedMediaType,
+            Internal,
+            Unavailable,
+            Timeout,
+        ],
+    },
+    Operation {
+        id: "renameKey",
+        method: "patch",
+        path: "/keys/{id}",
+        tag: "Keys",
+        summary: "Rename an API key",
+        description: "Gives an active key another name.",
+        security: SESSION,
+        body: Some(("RenameKeyRequest", true)),
+        success: ("200", "The key.", "ApiKeyRenamed"),
+        errors: &[
+            ValidationError,
+            InvalidToken,
+            KeyNotFound,
+            MethodNotAllowed,
+            KeyRevoked,
+            PayloadTooLarge,
+            UnsupportedMediaType,
+            Internal,
+            Unavailable,
+            Timeout,
+        ],
+    },
+    Operation {
+        id: "revokeKey",
+        method: "delete",
+        path: "/keys/{id}",
+        tag: "Keys",
+        summary: "Revoke an API key",
+        description: "Ends a key for good, within a second. Again: the same answer, with the time of the first.",
+        security: SESSION,
+        body: None,
+        success: ("200", "Key revoked.", "ApiKeyRevoked"),
+        errors: &[
+            InvalidToken,
+            KeyNotFound,
+            MethodNotAllowed,
+            Internal,
+            Unavailable,
+            Timeout,
+        ],
+    },
+    Operation {
+        id: "regenerateKey",
+        method: "post",
+        path: "/keys/{id}/regenerate",
+        tag: "Keys",
+        summary: "Replace the secret of an API key",
+        description: "Gives an active key a new secret, which is in this response and nowhere else. The one before \
+                      stops working within a second.",
+        security: SESSION,
+        body: None,
+        success: ("200", "The key and its new secret.", "ApiKeyCreated"),
+        errors: &[
+            InvalidToken,
+            KeyNotFound,
+            MethodNotAllowed,
+            KeyRevoked,
+            Internal,
+            Unavailable,
+            Timeout,
+        ],
+    },
+    Operation {
+        id: "getOpenApi",
+        method: "get",
+        path: "/openapi.json",
+        tag: "Description",
+        summary: "This description",
+        description: "The OpenAPI document of this interface. No credential is needed.",
+        security: &[],
+        body: None,
+        success: ("200", "The document.", "OpenApiDocument"),
+        errors: &[MethodNotAllowed, Internal],
+    },
+];
+
+/// Serves the document.
+pub async fn serve() -> Response {
+    let headers = [
+        (CONTENT_TYPE, "application/json"),
+        (CACHE_CONTROL, "public, max-age=300"),
+    ];
+    (headers, Bytes::from_static(document())).into_response()
+}
+
+/// The document as it is served.
+#[must_use]
+pub fn document() -> &'static [u8] {
+    static DOCUMENT: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let mut text = format!("{:#}", build());
+        text.push('\n');
+        text.into_bytes()
+    });
+    &DOCUMENT
+}
+
+fn build() -> Value {
+    let mut paths = Map::new();
+    for operation in &OPERATIONS {
+        let path = paths.entry(operation.path).or_insert_with(|| json!({}));
+        path[operation.method] = describe(operation);
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Developer Search API",
+            "version": VERSION,
+            "summary": "Search people and companies; manage API keys.",
+            "description": DESCRIPTION,
+            "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": BASE_PATH, "description": "This server"}],
+        "tags": [
+            {"name": "Search", "description": "Searches, made with an API key and paid for with credits."},
+            {"name": "Keys", "description": "API keys, managed with a session token of the dashboard."},
+            {"name": "Description", "description": "The interface itself."},
+        ],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "ApiKeyHeader": {
+                    "type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key.",
+                },
+                "ApiKeyBearer": {"type": "http", "scheme": "bearer", "description": "An API key."},
+                "SessionJwt": {
+                    "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+                    "description": "A session token of the dashboard.",
+                },
+            },
+            "parameters": parameters(),
+            "headers": responses::headers(),
+            "responses": responses::errors(),
+            "schemas": schemas::all(),
+        },
+    })
+}
+
+fn describe(operation: &Operation) -> Value {
+    let is_search = operation.security == API_KEY;
+    let mut parameters = vec![json!({"$ref": "#/components/parameters/XRequestId"})];
+    if operation.path.contains("{id}") {
+        parameters.insert(0, json!({"$ref": "#/components/parameters/KeyId"}));
+    }
+    if is_search {
+        parameters.push(json!({"$ref": "#/components/parameters/IdempotencyKey"}));
+    }
+    let (status, description, schema) = operation.success;
+    let mut answers = Map::new();
+    answers.insert(
+        status.to_owned(),
+        responses::success(operation.id, description, schema, is_search),
+    );
+    for code in operation.errors {
+        answers.insert(
+            code.http_status().to_string(),
+            responses::reference(*code, is_search),
+        );
+    }
+    let security: Vec<_> = operation
+        .security
+        .iter()
+        .map(|scheme| json!({*scheme: []}))
+        .collect();
+    let mut described = json!({
+        "operationId": operation.id,
+        "tags": [operation.tag],
+        "summary": operation.summary,
+        "description": operation.description,
+        "security": security,
+        "parameters": parameters,
+        "responses": answers,
+    });
+    if let Some((schema, required)) = operation.body {
+        described["requestBody"] = json!({
+            "required": required,
+            "content": {"application/json": {
+                "schema": {"$ref": format!("#/components/schemas/{schema}")},
+                "examples": examples::requests(schema),
+            }},
+        });
+    }
+    described
+}
+
+fn parameters() -> Value {
+    json!({
+        "KeyId": {
+            "name": "id", "in": "path", "required": true,
+            "description": "Id of a key. One that is malformed or another account's is as unknown as any other.",
+            "schema": {"type": "string"},
+            "example": examples::KEY_ID,
+        },
+        "XRequestId": {
+            "name": "X-Request-Id", "in": "header", "required": false,
+            "description": "The caller's own id of the request. One of another form is replaced, not refused.",
+            "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$"},
+            "example": examples::REQUEST_ID,
+        },
+        "IdempotencyKey": {
+            "name": IDEMPOTENCY_KEY_NAME, "in": "header", "required": false,
+            "description": "Marks repeats of the same request, which are answered anew but charged once. Kept for 24 \
+                            hours, for the account and the operation.",
+            "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_CHARS, "pattern": "^[ -~]+$"},
+            "example": "4f1d7c1e-order-7",
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests;

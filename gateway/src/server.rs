@@ -1,0 +1,123 @@
+//! The public listener: HTTP/1.1 and HTTP/2 without TLS (which ends before the gateway), bounded in what one client can
+//! hold on to, and ended without a lost request.
+//!
+//! When the process drains, the listener is closed, idle connections are closed, and busy ones once what runs on them
+//! is answered.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
+use runtime::shutdown::Shutdown;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Longest that a head may take to arrive, and that an HTTP/1.1 connection may be idle.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(75);
+
+/// Most headers of a request.
+const MAX_HEADERS: usize = 100;
+
+/// Most bytes of a request's head.
+const MAX_HEAD_BYTES: usize = 64 * 1024;
+
+/// Most requests at once on one HTTP/2 connection.
+const MAX_STREAMS: u32 = 200;
+
+/// Silence after which an HTTP/2 client is asked if it is still there, and longest wait for its answer.
+const PING_EVERY: Duration = Duration::from_secs(20);
+
+/// Most connections at once; more wait to be accepted.
+const MAX_CONNECTIONS: usize = 20_000;
+
+/// Pause after a failure to accept, which is out of file descriptors mostly.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Serves until the process drains.
+pub async fn serve(listener: TcpListener, router: Router, shutdown: &Shutdown) {
+    let mut builder = auto::Builder::new(TaskExecutor(shutdown.clone()));
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEAD_BYTES);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(MAX_STREAMS)
+        .max_header_list_size(u32::try_from(MAX_HEAD_BYTES).unwrap_or(u32::MAX))
+        .keep_alive_interval(PING_EVERY)
+        .keep_alive_timeout(PING_EVERY);
+    let builder = Arc::new(builder);
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let accept = async {
+        loop {
+            // The semaphore is never closed.
+            let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
+                return;
+            };
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    let (builder, router) = (Arc::clone(&builder), router.clone());
+                    shutdown.spawn(serve_connection(
+                        stream,
+                        builder,
+                        router,
+                        shutdown.clone(),
+                        permit,
+                    ));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a connection can't be accepted");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    };
+    tokio::select! {
+        () = accept => {}
+        () = shutdown.draining() => {}
+    }
+}
+
+async fn serve_connection(
+    stream: TcpStream,
+    builder: Arc<auto::Builder<TaskExecutor>>,
+    router: Router,
+    shutdown: Shutdown,
+    permit: OwnedSemaphorePermit,
+) {
+    // Answers are written whole: there is nothing to collect.
+    let _ = stream.set_nodelay(true);
+    let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    tokio::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = shutdown.draining() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended in disorder");
+    }
+    drop(permit);
+}
+
+/// Starts the tasks of HTTP/2 streams as tracked ones.
+#[derive(Clone)]
+struct TaskExecutor(Shutdown);
+
+impl<F> hyper::rt::Executor<F> for TaskExecutor
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    fn execute(&self, future: F) {
+        self.0.spawn(future);
+    }
+}

@@ -1,0 +1,175 @@
+//! Calls to the services: with what is left of the request's time, and tried again where that is safe.
+
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use runtime::grpc_client::{GrpcChannel, GrpcClientConfig};
+use runtime::process::BoxError;
+use tonic::{Code, Request, Response, Status};
+
+use proto::billing::v1::billing_service_client::BillingServiceClient;
+use proto::keys::v1::key_service_client::KeyServiceClient;
+use proto::search::v1::search_service_client::SearchServiceClient;
+
+/// The services behind the gateway. Cheap to clone.
+#[derive(Clone)]
+pub struct Upstreams {
+    /// Searches.
+    pub search: SearchServiceClient<GrpcChannel>,
+    /// Keeps API keys.
+    pub keys: KeyServiceClient<GrpcChannel>,
+    /// Keeps credits.
+    pub billing: BillingServiceClient<GrpcChannel>,
+}
+
+/// Largest answer that is read: 250 rows of the largest records are well below.
+const MAX_ANSWER_BYTES: usize = 32 * 1024 * 1024;
+
+/// Pauses before the second and the third attempt.
+const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(200)];
+
+impl Upstreams {
+    /// Connections to the services at these addresses; they are made at the first call.
+    pub fn connect(
+        config: &GrpcClientConfig,
+        search_url: &str,
+        keys_url: &str,
+        billing_url: &str,
+    ) -> Result<Self, BoxError> {
+        let search = SearchServiceClient::new(config.connect(search_url)?);
+        Ok(Self {
+            search: search.max_decoding_message_size(MAX_ANSWER_BYTES),
+            keys: KeyServiceClient::new(config.connect(keys_url)?),
+            billing: BillingServiceClient::new(config.connect(billing_url)?),
+        })
+    }
+}
+
+/// When a request has to be answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline(Instant);
+
+impl Deadline {
+    /// So long from now.
+    #[must_use]
+    pub fn after(budget: Duration) -> Self {
+        Self(Instant::now() + budget)
+    }
+
+    /// What is left, nothing once it is over.
+    #[must_use]
+    pub fn remaining(self) -> Duration {
+        self.0.saturating_duration_since(Instant::now())
+    }
+
+    /// The same, but no sooner than so long from now.
+    #[must_use]
+    pub fn at_least(self, least: Duration) -> Self {
+        Self(self.0.max(Instant::now() + least))
+    }
+
+    /// Waits for the future, but not beyond the deadline.
+    pub async fn bound<F: Future>(self, future: F) -> Option<F::Output> {
+        tokio::time::timeout_at(self.0.into(), future).await.ok()
+    }
+}
+
+/// Calls once: for what must not be done twice.
+pub async fn call<M, R, F>(
+    deadline: Deadline,
+    message: M,
+    method: impl FnOnce(Request<M>) -> F,
+) -> Result<R, Status>
+where
+    F: Future<Output = Result<Response<R>, Status>>,
+{
+    let mut request = Request::new(message);
+    request.set_timeout(deadline.remaining());
+    match deadline.bound(method(request)).await {
+        Some(answer) => answer.map(Response::into_inner),
+        None => Err(Status::deadline_exceeded("the request's time is over")),
+    }
+}
+
+/// Calls again, twice at most, while the service is not there: for what can be done again without harm.
+pub async fn call_repeatable<M, R, F>(
+    deadline: Deadline,
+    message: M,
+    mut method: impl FnMut(Request<M>) -> F,
+) -> Result<R, Status>
+where
+    M: Clone,
+    F: Future<Output = Result<Response<R>, Status>>,
+{
+    let mut pauses = PAUSES.into_iter();
+    loop {
+        let answer = call(deadline, message.clone(), &mut method).await;
+        match (&answer, pauses.next()) {
+            (Err(status), Some(pause))
+                if status.code() == Code::Unavailable && pause < deadline.remaining() =>
+            {
+                metrics::counter!("gateway_calls_repeated_total").increment(1);
+                tokio::time::sleep(pause).await;
+            }
+            _ => return answer,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// A method that answers with these, one after another, and counts its calls.
+    async fn answers(answers: &[Code], deadline: Deadline) -> (usize, Code) {
+        let calls = Cell::new(0);
+        let result = call_repeatable(deadline, (), |_| {
+            let code = answers[calls.get()];
+            calls.set(calls.get() + 1);
+            async move {
+                match code {
+                    Code::Ok => Ok(Response::new(())),
+                    code => Err(Status::new(code, "told")),
+                }
+            }
+        });
+        let code = result.await.map_or_else(|status| status.code(), |()| Code::Ok);
+        (calls.get(), code)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_service_that_comes_back_is_asked_again_and_any_other_answer_stands() {
+        let later = Deadline::after(Duration::from_secs(60));
+        assert_eq!(answers(&[Code::Ok], later).await, (1, Code::Ok));
+        assert_eq!(
+            answers(&[Code::Unavailable, Code::Ok], later).await,
+            (2, Code::Ok)
+        );
+        assert_eq!(
+            answers(&[Code::Unavailable; 3], later).await,
+            (3, Code::Unavailable)
+        );
+        assert_eq!(answers(&[Code::Internal], later).await, (1, Code::Internal));
+        assert_eq!(
+            answers(&[Code::Unavailable], Deadline::after(Duration::ZERO))
+                .await
+                .1,
+            Code::Unavailable
+        );
+    }
+
+    #[tokio::test]
+    async fn the_time_left_goes_along_and_is_kept() {
+        let deadline = Deadline::after(Duration::from_secs(10));
+        let told = call(deadline, (), async |request: Request<()>| {
+            Ok(Response::new(request.metadata().get("grpc-timeout").is_some()))
+        });
+        assert!(told.await.unwrap());
+        let never = call(Deadline::after(Duration::from_millis(1)), (), |_: Request<()>| {
+            std::future::pending::<Result<Response<()>, Status>>()
+        });
+        assert_eq!(never.await.unwrap_err().code(), Code::DeadlineExceeded);
+    }
+}
