@@ -18,8 +18,8 @@ struct KeysProcess;
 impl Service for KeysProcess {
     const NAME: &'static str = "keys";
     const ABOUT: &'static str = "Keeps API keys, verifies them, and knows the rate of an account.";
-    const DEFAULT_LISTEN: &'static str = "127.0.0.1:7002";
-    const DEFAULT_ADMIN_LISTEN: &'static str = "127.0.0.1:7102";
+    const DEFAULT_LISTEN: &'static str = "127.0.0.1:7102";
+    const DEFAULT_ADMIN_LISTEN: &'static str = "127.0.0.1:7112";
     type Config = KeysConfig;
 
     fn read(settings: &mut Settings) -> KeysConfig {
@@ -29,6 +29,9 @@ impl Service for KeysProcess {
     async fn serve(config: KeysConfig, process: Process) -> Result<(), BoxError> {
         let pool = config.database.pool()?;
         check_migrated(&pool, &migrator()).await?;
+        let condition = process.readiness.condition("the database answers");
+        let watching = config.database.watch(condition, process.shutdown.clone());
+        process.shutdown.spawn_critical("database watch", watching);
         let keys = Keys {
             store: Store::new(pool),
             announcer: Announcer::new(&config.redis_url)?,
@@ -38,8 +41,8 @@ impl Service for KeysProcess {
             ambient: process.ambient.clone(),
             shutdown: process.shutdown.clone(),
         };
-        let (usage, store, shutdown) = (keys.usage.clone(), keys.store.clone(), process.shutdown.clone());
-        let writing = usage.keep_writing(store, config.last_used_flush, shutdown);
+        let (usage, store) = (keys.usage.clone(), keys.store.clone());
+        let writing = usage.keep_writing(store, config.last_used_flush, process.shutdown.clone());
         process.shutdown.spawn_critical("last used", writing);
         grpc_server::serve(process, config.grpc, grpc::service(keys.clone())).await?;
         keys.usage.try_flush(&keys.store).await;

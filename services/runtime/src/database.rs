@@ -10,8 +10,10 @@ use sqlx::migrate::{Migrate as _, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::{ConnectOptions as _, Connection as _};
 
+use crate::readiness::Condition;
 use crate::secret::Secret;
 use crate::settings::Settings;
+use crate::shutdown::Shutdown;
 
 /// Settings of a service's database.
 #[derive(Debug)]
@@ -44,6 +46,9 @@ pub enum DatabaseError {
 
 /// Longest wait for another process's migration.
 const LOCK_PATIENCE: Duration = Duration::from_mins(10);
+
+/// Pause between two questions whether the database answers, and the longest wait for its answer.
+const WATCH: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(2));
 
 /// The advisory lock of migrations; a database is one service's own, so that one number serves all.
 const LOCK: i64 = 0x6d69_6772_6174_6531;
@@ -109,6 +114,31 @@ impl DatabaseConfig {
         // Closing the session gives the lock back.
         connection.close().await?;
         Ok(())
+    }
+
+    /// Keeps the condition true to whether the database answers, until the process drains.
+    ///
+    /// It asks over a connection of its own, so that a pool which is merely busy makes no process unready.
+    pub async fn watch(self, condition: Condition, shutdown: Shutdown) {
+        let (pause, patience) = WATCH;
+        let mut connection = None;
+        loop {
+            let answers = tokio::time::timeout(patience, self.ping(connection.take())).await;
+            connection = answers.ok().and_then(Result::ok);
+            condition.set(connection.is_some());
+            if tokio::time::timeout(pause, shutdown.draining()).await.is_ok() {
+                return;
+            }
+        }
+    }
+
+    async fn ping(&self, connection: Option<PgConnection>) -> Result<PgConnection, DatabaseError> {
+        let mut connection = match connection {
+            Some(connection) => connection,
+            None => PgConnection::connect_with(&self.options()?).await?,
+        };
+        connection.ping().await?;
+        Ok(connection)
     }
 }
 

@@ -18,8 +18,8 @@ async fn a_new_key_is_active_unused_and_shows_its_prefix(pool: PgPool) {
     assert!(key.prefix.starts_with("dsk_"));
     assert_eq!(key.created_at, start());
     assert_eq!((key.last_used_at, key.revoked_at), (None, None));
-    assert_eq!(keys.list(&acme).await.unwrap(), [key.clone()]);
     assert_eq!(opens(&keys, &secret).await, Some(key.id));
+    assert_eq!(keys.list(&acme).await.unwrap(), [key]);
 }
 
 #[sqlx::test]
@@ -209,6 +209,6 @@ async fn keys_of_others_and_of_nobody_are_not_there_alike(pool: PgPool) {
             assert!(matches!(refusal, Some(KeysError::NotFound)), "{refusal:?}");
         }
     }
-    assert_eq!(keys.list(&acme).await.unwrap(), [key.clone()]);
     assert_eq!(opens(&keys, &secret).await, Some(key.id));
+    assert_eq!(keys.list(&acme).await.unwrap(), [key]);
 }

@@ -2,12 +2,20 @@
 
 use std::process::{Output, Stdio};
 
+use proto::keys::v1::key_service_client::KeyServiceClient;
+use proto::keys::v1::{CreateKeyRequest, VerifyKeyRequest};
 use sqlx::{ConnectOptions as _, PgPool};
-use tokio::process::Command;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::{Child, Command};
+use tokio::task::JoinHandle;
+use tonic::Request;
+use tonic::transport::Channel;
 
-use crate::fixture::redis_url;
+use crate::fixture::{redis_url, until};
 
 const PEPPER: &str = "a pepper of thirty-two characters";
+const TOKEN: &str = "a-token-for-tests-long-enough";
 
 fn command(pool: &PgPool, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_keys"));
@@ -19,10 +27,7 @@ fn command(pool: &PgPool, arguments: &[&str]) -> Command {
         )
         .env("DS_KEYS__REDIS_URL", redis_url().expose())
         .env("DS_KEYS__PEPPER", PEPPER)
-        .env(
-            "DS_KEYS__SERVICE_TOKENS",
-            "tester:keys+verify:a-token-for-tests-long-enough",
-        )
+        .env("DS_KEYS__SERVICE_TOKENS", format!("tester:keys+verify:{TOKEN}"))
         .env("DS_KEYS__LISTEN", "127.0.0.1:0")
         .env("DS_KEYS__ADMIN_LISTEN", "127.0.0.1:0")
         .stdin(Stdio::null())
@@ -57,7 +62,8 @@ async fn it_does_not_serve_before_the_database_is_migrated(pool: PgPool) {
         .fetch_one(&pool)
         .await
         .unwrap();
-    assert_eq!(applied, keys::store::migrator().iter().count() as i64);
+    let known = keys::store::migrator().iter().count();
+    assert_eq!(usize::try_from(applied).unwrap(), known);
 }
 
 #[sqlx::test]
@@ -79,9 +85,132 @@ async fn every_problem_with_the_settings_is_told_and_no_secret(pool: PgPool) {
     let printed = command(&pool, &["--print-config"]).output().await.unwrap();
     assert_eq!(printed.status.code(), Some(0));
     for shown in [told, text(&printed)] {
-        assert!(
-            !shown.contains(PEPPER) && !shown.contains("a-token-for-tests"),
-            "{shown}"
-        );
+        assert!(!shown.contains(PEPPER) && !shown.contains(TOKEN), "{shown}");
     }
+}
+
+/// A process that serves.
+struct Serving {
+    child: Child,
+    /// Where it serves.
+    address: String,
+    /// Where its admin port is.
+    admin_address: String,
+    /// All it logs, when it has ended.
+    log: JoinHandle<String>,
+}
+
+/// Starts the process and reads from its log where it serves.
+async fn serve(pool: &PgPool) -> Serving {
+    let mut child = command(pool, &["serve", "--log-filter", "debug"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let field = |line: &str, name: &str| {
+        let value = line.split_once(&format!("{name}="))?.1;
+        Some(value.split(' ').next().unwrap_or_default().to_owned())
+    };
+    while let Some(line) = lines.next_line().await.unwrap() {
+        let addresses = (field(&line, "service.address"), field(&line, "admin.address"));
+        if let (Some(address), Some(admin_address)) = addresses {
+            #[expect(clippy::disallowed_methods, reason = "it ends with the process")]
+            let log = tokio::spawn(async move {
+                let mut log = String::new();
+                while let Ok(Some(line)) = lines.next_line().await {
+                    log.push_str(&line);
+                    log.push('\n');
+                }
+                log
+            });
+            return Serving {
+                child,
+                address,
+                admin_address,
+                log,
+            };
+        }
+    }
+    panic!("the process has ended without telling where it serves");
+}
+
+impl Serving {
+    /// The status line of an answer of the admin port.
+    async fn status(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(&self.admin_address).await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer.lines().next().unwrap_or_default().to_owned()
+    }
+}
+
+fn with_token<T>(message: T) -> Request<T> {
+    let mut request = Request::new(message);
+    let bearer = format!("Bearer {TOKEN}").parse().unwrap();
+    request.metadata_mut().insert("authorization", bearer);
+    request
+}
+
+#[sqlx::test]
+async fn told_to_stop_it_writes_the_last_uses_and_its_log_has_no_secret(pool: PgPool) {
+    let mut serving = serve(&pool).await;
+    let endpoint = Channel::from_shared(format!("http://{}", serving.address)).unwrap();
+    let mut client = KeyServiceClient::new(endpoint.connect().await.unwrap());
+    let request = CreateKeyRequest {
+        account_id: "acme".to_owned(),
+        name: None,
+    };
+    let created = client.create_key(with_token(request)).await.unwrap().into_inner();
+    let mistyped = format!("{}x", created.secret);
+    for (secret, opens) in [(created.secret.clone(), true), (mistyped, false)] {
+        let verified = client.verify_key(with_token(VerifyKeyRequest { secret })).await;
+        assert_eq!(verified.unwrap().into_inner().key.is_some(), opens);
+    }
+    let pid = serving.child.id().unwrap().to_string();
+    let told = Command::new("kill").args(["-TERM", &pid]).status().await.unwrap();
+    assert!(told.success());
+    assert_eq!(serving.child.wait().await.unwrap().code(), Some(0));
+    let used: bool = sqlx::query_scalar("SELECT last_used_at IS NOT NULL FROM keys")
+        .fetch_one(&pool)
+        .await
+        .unwrap();
+    assert!(used);
+    let log = serving.log.await.unwrap();
+    assert!(log.contains("keys.v1.KeyService/VerifyKey"), "{log}");
+    for secret in [&created.secret[12..], TOKEN, PEPPER] {
+        assert!(!log.contains(secret), "{log}");
+    }
+}
+
+#[sqlx::test]
+async fn it_is_ready_while_its_database_answers(pool: PgPool) {
+    let serving = serve(&pool).await;
+    let is = async |path, status| serving.status(path).await == format!("HTTP/1.1 {status}");
+    until("it is ready", async || is("/readyz", "200 OK").await).await;
+    let name = pool.connect_options().get_database().unwrap().to_owned();
+    // From another database, since nobody gets into this one for a while.
+    let elsewhere = (*pool.connect_options()).clone().database("postgres");
+    let elsewhere = PgPool::connect_with(elsewhere).await.unwrap();
+    let allow = async |allowed: bool| {
+        let statement = format!("ALTER DATABASE \"{name}\" ALLOW_CONNECTIONS {allowed}");
+        sqlx::query(sqlx::AssertSqlSafe(statement))
+            .execute(&elsewhere)
+            .await
+            .unwrap();
+    };
+    allow(false).await;
+    sqlx::query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1")
+        .bind(&name)
+        .execute(&elsewhere)
+        .await
+        .unwrap();
+    until("it is not ready", async || {
+        is("/readyz", "503 Service Unavailable").await
+    })
+    .await;
+    assert!(is("/livez", "200 OK").await);
+    allow(true).await;
+    until("it is ready again", async || is("/readyz", "200 OK").await).await;
 }
