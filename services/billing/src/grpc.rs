@@ -1,0 +1,174 @@
+//! `billing.v1` in and out: messages to plain values, refusals to `Status`.
+
+use chrono::{DateTime, Utc};
+use proto::billing::v1::billing_service_server::{BillingService, BillingServiceServer};
+use proto::billing::v1::{
+    ChargeCause, ChargeRequest, ChargeResponse, GetBalanceRequest, GetBalanceResponse, GrantCause,
+    GrantCreditsRequest, GrantCreditsResponse, LedgerEntry, ListLedgerEntriesRequest,
+    ListLedgerEntriesResponse, Operation, PreviewChargeRequest, PreviewChargeResponse, ledger_entry,
+};
+use proto::error_code::ErrorCode;
+use proto::violation::{Violation, ViolationCode, to_status};
+use proto::{FILE_DESCRIPTOR_SET, account, credits};
+use runtime::grpc_server::{GrpcService, deadline};
+use runtime::process::with_causes;
+use runtime::service_token::Scope;
+use tonic::service::Routes;
+use tonic::{Request, Response, Status};
+
+use crate::billing::{Billing, BillingError};
+use crate::books::Refusal;
+use crate::store::{self, Cause, StoreError};
+
+/// The service as the runtime serves it.
+#[must_use]
+pub fn service(billing: Billing) -> GrpcService {
+    GrpcService {
+        routes: Routes::new(BillingServiceServer::new(Api { billing })),
+        descriptors: FILE_DESCRIPTOR_SET,
+        scope_of,
+        names: &["billing.v1.BillingService"],
+    }
+}
+
+fn scope_of(path: &str) -> Option<Scope> {
+    match path.strip_prefix("/billing.v1.BillingService/")? {
+        "Charge" | "PreviewCharge" => Some(Scope::Charge),
+        "GrantCredits" | "GetBalance" | "ListLedgerEntries" => Some(Scope::Admin),
+        _ => None,
+    }
+}
+
+/// The methods.
+struct Api {
+    billing: Billing,
+}
+
+#[tonic::async_trait]
+impl BillingService for Api {
+    async fn charge(&self, request: Request<ChargeRequest>) -> Result<Response<ChargeResponse>, Status> {
+        let deadline = deadline(request.metadata());
+        let charge = credits::charge(&request.into_inner()).map_err(invalid)?;
+        let charged = self.billing.charge(charge, deadline).await?;
+        Ok(Response::new(ChargeResponse {
+            cost: charged.cost,
+            balance: charged.balance,
+            replayed: charged.replayed,
+        }))
+    }
+
+    async fn preview_charge(
+        &self,
+        request: Request<PreviewChargeRequest>,
+    ) -> Result<Response<PreviewChargeResponse>, Status> {
+        let purchase = credits::preview(&request.into_inner()).map_err(invalid)?;
+        let preview = self.billing.preview(&purchase).await?;
+        Ok(Response::new(PreviewChargeResponse {
+            balance: preview.balance,
+            replayed: preview.replayed,
+        }))
+    }
+
+    async fn grant_credits(
+        &self,
+        request: Request<GrantCreditsRequest>,
+    ) -> Result<Response<GrantCreditsResponse>, Status> {
+        let grant = credits::grant(&request.into_inner()).map_err(invalid)?;
+        let (balance, replayed) = self.billing.grant(grant).await?;
+        Ok(Response::new(GrantCreditsResponse { balance, replayed }))
+    }
+
+    async fn get_balance(
+        &self,
+        request: Request<GetBalanceRequest>,
+    ) -> Result<Response<GetBalanceResponse>, Status> {
+        let account =
+            account::check(&request.into_inner().account_id).map_err(|problem| invalid(vec![problem]))?;
+        let balance = self.billing.balance(&account).await?;
+        Ok(Response::new(GetBalanceResponse { balance }))
+    }
+
+    async fn list_ledger_entries(
+        &self,
+        request: Request<ListLedgerEntriesRequest>,
+    ) -> Result<Response<ListLedgerEntriesResponse>, Status> {
+        let page = credits::ledger_page(&request.into_inner()).map_err(invalid)?;
+        let (entries, more) = self.billing.ledger(&page).await?;
+        let last = entries
+            .last()
+            .filter(|_| more)
+            .map(|entry| credits::write_page_token(entry.id));
+        Ok(Response::new(ListLedgerEntriesResponse {
+            entries: entries.into_iter().map(LedgerEntry::from).collect(),
+            next_page_token: last.unwrap_or_default(),
+        }))
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it stands where an error is mapped")]
+fn invalid(violations: Vec<Violation>) -> Status {
+    to_status(&violations)
+}
+
+impl From<store::LedgerEntry> for LedgerEntry {
+    fn from(entry: store::LedgerEntry) -> Self {
+        let cause = match entry.cause {
+            Cause::Grant(grant_id) => ledger_entry::Cause::Grant(GrantCause { grant_id }),
+            Cause::Charge { id, operation } => ledger_entry::Cause::Charge(ChargeCause {
+                charge_id: id.to_string(),
+                operation: Operation::from(operation).into(),
+            }),
+        };
+        Self {
+            id: entry.id,
+            amount: entry.amount,
+            balance: entry.balance,
+            created_at: Some(timestamp(entry.created_at)),
+            cause: Some(cause),
+        }
+    }
+}
+
+fn timestamp(time: DateTime<Utc>) -> prost_types::Timestamp {
+    prost_types::Timestamp {
+        seconds: time.timestamp(),
+        nanos: i32::try_from(time.timestamp_subsec_nanos()).unwrap_or(0),
+    }
+}
+
+impl From<BillingError> for Status {
+    fn from(error: BillingError) -> Self {
+        match &error {
+            BillingError::Refused(Refusal::InsufficientCredits { .. }) => {
+                ErrorCode::InsufficientCredits.status("The balance does not cover the cost")
+            }
+            BillingError::Refused(Refusal::IdempotencyKeyReused) => {
+                ErrorCode::IdempotencyKeyReused.status("The idempotency key is bound to another request")
+            }
+            BillingError::Refused(Refusal::ChargeIdReused) => {
+                let message = "is that of another account's or operation's charge";
+                invalid(vec![Violation::at("chargeId", ViolationCode::Conflict, message)])
+            }
+            BillingError::GrantIdReused => {
+                ErrorCode::GrantIdReused.status("The grant id is bound to another amount")
+            }
+            BillingError::BalanceTooLarge => {
+                let message = format!("would raise the balance above {}", credits::MAX_BALANCE);
+                invalid(vec![Violation::at("amount", ViolationCode::TooBig, message)])
+            }
+            BillingError::Overloaded => {
+                ErrorCode::Unavailable.status("Too many charges are waiting; nothing was taken")
+            }
+            BillingError::OutcomeUnknown => ErrorCode::Unavailable
+                .status("Whether the charge was taken is not known; the same charge id settles it"),
+            BillingError::Store(StoreError::Unavailable(_)) => {
+                tracing::debug!(error = with_causes(&error), "the database is not available");
+                ErrorCode::Unavailable.status("The credits can't be reached at present")
+            }
+            BillingError::Store(StoreError::Refused(_)) | BillingError::BrokenOff => {
+                tracing::error!(error = with_causes(&error), "a call has failed");
+                ErrorCode::Internal.status("Something went wrong with the credits")
+            }
+        }
+    }
+}

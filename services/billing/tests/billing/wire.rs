@@ -1,0 +1,194 @@
+use billing::grpc;
+use prost::Message as _;
+use prost_types::FileDescriptorSet;
+use proto::billing::v1::billing_service_client::BillingServiceClient;
+use proto::billing::v1::{
+    ChargeRequest, GetBalanceRequest, GrantCreditsRequest, Idempotency, ListLedgerEntriesRequest, Operation,
+    PreviewChargeRequest, ledger_entry,
+};
+use proto::error_code::ErrorCode;
+use proto::violation::from_status;
+use runtime::service_token::Scope;
+use sqlx::PgPool;
+use tonic::Code;
+use tonic::service::Routes;
+use uuid::Uuid;
+
+use crate::bank::open;
+
+fn charge(number: u128) -> ChargeRequest {
+    ChargeRequest {
+        account_id: "acct".into(),
+        charge_id: Uuid::from_u128(number).to_string(),
+        operation: Operation::SearchCompanies.into(),
+        amount: 1,
+        idempotency: None,
+    }
+}
+
+fn grant(id: &str, amount: i64) -> GrantCreditsRequest {
+    GrantCreditsRequest {
+        account_id: "acct".into(),
+        grant_id: id.into(),
+        amount,
+    }
+}
+
+fn client(pool: &PgPool) -> BillingServiceClient<Routes> {
+    BillingServiceClient::new(grpc::service(open(pool).billing).routes)
+}
+
+#[sqlx::test]
+async fn credits_come_and_go_over_the_wire(pool: PgPool) {
+    let mut client = client(&pool);
+    let given = client.grant_credits(grant("g1", 3)).await.unwrap().into_inner();
+    assert_eq!((given.balance, given.replayed), (3, false));
+    assert!(
+        client
+            .grant_credits(grant("g1", 3))
+            .await
+            .unwrap()
+            .into_inner()
+            .replayed
+    );
+    let preview = PreviewChargeRequest {
+        account_id: "acct".into(),
+        operation: Operation::SearchPeople.into(),
+        amount: 1,
+        idempotency: None,
+    };
+    assert_eq!(
+        client.preview_charge(preview).await.unwrap().into_inner().balance,
+        3
+    );
+    for number in 0..2 {
+        let charged = client.charge(charge(number)).await.unwrap().into_inner();
+        assert_eq!((charged.cost, charged.replayed), (1, false));
+    }
+    let account_id = "acct".to_owned();
+    assert_eq!(
+        client
+            .get_balance(GetBalanceRequest { account_id })
+            .await
+            .unwrap()
+            .into_inner()
+            .balance,
+        1
+    );
+    let mut request = ListLedgerEntriesRequest {
+        account_id: "acct".into(),
+        page_size: Some(2),
+        page_token: String::new(),
+    };
+    let first = client
+        .list_ledger_entries(request.clone())
+        .await
+        .unwrap()
+        .into_inner();
+    assert_eq!(
+        first.entries.iter().map(|entry| entry.amount).collect::<Vec<_>>(),
+        [-1, -1]
+    );
+    let Some(ledger_entry::Cause::Charge(cause)) = &first.entries[0].cause else {
+        panic!("a charge")
+    };
+    assert_eq!(cause.operation(), Operation::SearchCompanies);
+    request.page_token = first.next_page_token;
+    let second = client.list_ledger_entries(request).await.unwrap().into_inner();
+    assert_eq!(second.entries.len(), 1);
+    assert!(matches!(
+        second.entries[0].cause,
+        Some(ledger_entry::Cause::Grant(_))
+    ));
+    assert_eq!(second.next_page_token, "");
+}
+
+#[sqlx::test]
+async fn each_refusal_has_its_code(pool: PgPool) {
+    let mut client = client(&pool);
+    let short = client.charge(charge(1)).await.unwrap_err();
+    assert_eq!(
+        (ErrorCode::of(&short), short.code()),
+        (ErrorCode::InsufficientCredits, Code::FailedPrecondition)
+    );
+    client.grant_credits(grant("g1", 9)).await.unwrap();
+    let reused = client.grant_credits(grant("g1", 8)).await.unwrap_err();
+    assert_eq!(
+        (ErrorCode::of(&reused), reused.code()),
+        (ErrorCode::GrantIdReused, Code::AlreadyExists)
+    );
+    let keyed = |number, fingerprint| {
+        let idempotency = Some(Idempotency {
+            key: "key".into(),
+            fingerprint: vec![fingerprint; 32],
+        });
+        ChargeRequest {
+            idempotency,
+            ..charge(number)
+        }
+    };
+    client.charge(keyed(1, 1)).await.unwrap();
+    let reused = client.charge(keyed(2, 2)).await.unwrap_err();
+    assert_eq!(
+        (ErrorCode::of(&reused), reused.code()),
+        (ErrorCode::IdempotencyKeyReused, Code::AlreadyExists)
+    );
+    let foreign = ChargeRequest {
+        account_id: "other".into(),
+        ..charge(1)
+    };
+    let foreign = client.charge(foreign).await.unwrap_err();
+    assert_eq!(ErrorCode::of(&foreign), ErrorCode::ValidationError);
+    assert_eq!(from_status(&foreign)[0].field(), "chargeId");
+    let invalid = client.charge(ChargeRequest::default()).await.unwrap_err();
+    assert_eq!(ErrorCode::of(&invalid), ErrorCode::ValidationError);
+    let fields = from_status(&invalid)
+        .iter()
+        .map(proto::violation::Violation::field)
+        .collect::<Vec<_>>();
+    assert_eq!(
+        fields,
+        ["accountId", "chargeId", "operation"],
+        "all problems at once"
+    );
+    pool.close().await;
+    let away = client.charge(charge(5)).await.unwrap_err();
+    assert_eq!(
+        (ErrorCode::of(&away), away.code()),
+        (ErrorCode::Unavailable, Code::Unavailable)
+    );
+    assert!(
+        !away.message().contains("pool"),
+        "no internals: {}",
+        away.message()
+    );
+}
+
+#[sqlx::test]
+async fn each_method_asks_for_its_scope(pool: PgPool) {
+    let scope_of = grpc::service(open(&pool).billing).scope_of;
+    let files = FileDescriptorSet::decode(proto::FILE_DESCRIPTOR_SET).unwrap();
+    let file = files
+        .file
+        .iter()
+        .find(|file| file.package() == "billing.v1")
+        .unwrap();
+    let methods = file.service.iter().flat_map(|service| {
+        service
+            .method
+            .iter()
+            .map(|method| format!("/billing.v1.{}/{}", service.name(), method.name()))
+    });
+    let methods = methods.collect::<Vec<_>>();
+    assert_eq!(methods.len(), 5);
+    for method in methods {
+        let expected = if method.contains("Charge") {
+            Scope::Charge
+        } else {
+            Scope::Admin
+        };
+        assert_eq!(scope_of(&method), Some(expected), "{method}");
+    }
+    assert_eq!(scope_of("/billing.v1.BillingService/Else"), None);
+    assert_eq!(scope_of("/keys.v1.KeyService/Charge"), None);
+}
