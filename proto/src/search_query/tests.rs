@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::search::v1::Sort;
 
@@ -571,4 +573,90 @@ fn foreign_text_is_quoted_in_part() {
         RecordKind::Person,
     );
     assert!(violations[0].message.len() < 100, "{}", violations[0]);
+}
+
+proptest! {
+    /// Whatever is sent is answered, and what passes can be taken apart by those who search.
+    #[test]
+    fn any_text_is_judged(text in any_text()) {
+        let mut query = SearchQuery {
+            job_titles: vec![text.clone()],
+            search_tags: vec![text.clone()],
+            info_updated_from: text.clone(),
+            info_updated_to: text.clone(),
+            cursor: Some(text.clone()),
+            fields: vec![text.clone()],
+            ..SearchQuery::default()
+        };
+        for (_, set, _) in TEXTS {
+            set(&mut query, &text);
+        }
+        let refused = told(&query, RecordKind::Company);
+        let passes = |property: &str| !is_blank(&text) && refused.iter().all(|(field, _)| field != property);
+        let alternatives = split(&text, Separator::Comma);
+        if passes("website") {
+            prop_assert!(alternatives.iter().all(|text| WebsiteTerm::parse(text).is_ok()));
+        }
+        if passes("companyDomain") {
+            let domains = alternatives.iter().map(|text| Domain::parse(text)).collect::<Result<Vec<_>, _>>();
+            let domains = domains.unwrap();
+            prop_assert!(!domains.is_empty());
+            // What a domain is compared by is one itself, and the same.
+            for domain in &domains {
+                let again = Domain::parse(domain.registrable()).unwrap();
+                prop_assert_eq!(again.registrable(), domain.registrable());
+            }
+        }
+        if passes("businessEmail") {
+            prop_assert!(alternatives.iter().all(|text| EmailTerm::parse(text).is_ok()));
+        }
+        if passes("businessType") {
+            prop_assert!(split(&text, Separator::CommaOutsideQuotes).iter().any(|text| is_searchable(text)));
+        }
+    }
+}
+
+/// Anything, and things made of what the rules look at.
+fn any_text() -> impl Strategy<Value = String> {
+    let pieces = prop::sample::select(vec![
+        "http",
+        "://",
+        "//",
+        ":",
+        "/",
+        "\\",
+        "?",
+        "#",
+        "@",
+        "www.",
+        ".",
+        ",",
+        ";",
+        "\"",
+        " ",
+        "acme",
+        "com",
+        "co.uk",
+        "ü",
+        "ß",
+        "。",
+        "，",
+        "xn--",
+        "xn--bcher-kva",
+        "-",
+        "_",
+        "8080",
+        "[::1]",
+        "127.0.0.1",
+        "\u{200d}",
+        "é",
+        "株",
+        "\u{301}",
+        "١",
+        "\0",
+    ]);
+    prop_oneof![
+        any::<String>(),
+        prop::collection::vec(pieces, 0..12).prop_map(|pieces| pieces.concat())
+    ]
 }

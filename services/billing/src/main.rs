@@ -18,8 +18,8 @@ struct BillingProcess;
 impl Service for BillingProcess {
     const NAME: &'static str = "billing";
     const ABOUT: &'static str = "Keeps the credits of accounts: balances, the ledger, charges.";
-    const DEFAULT_LISTEN: &'static str = "127.0.0.1:7003";
-    const DEFAULT_ADMIN_LISTEN: &'static str = "127.0.0.1:7103";
+    const DEFAULT_LISTEN: &'static str = "127.0.0.1:7103";
+    const DEFAULT_ADMIN_LISTEN: &'static str = "127.0.0.1:7113";
     type Config = BillingConfig;
 
     fn read(settings: &mut Settings) -> BillingConfig {
@@ -29,6 +29,9 @@ impl Service for BillingProcess {
     async fn serve(config: BillingConfig, process: Process) -> Result<(), BoxError> {
         let pool = config.database.pool()?;
         check_migrated(&pool, &migrator()).await?;
+        let condition = process.readiness.condition("the database answers");
+        let watching = config.database.watch(condition, process.shutdown.clone());
+        process.shutdown.spawn_critical("database watch", watching);
         let (store, ambient, shutdown) = (
             Store::new(pool),
             process.ambient.clone(),
@@ -52,7 +55,7 @@ impl Service for BillingProcess {
             shutdown,
         };
         // The lanes end with the last call that may still charge.
-        Ok(grpc_server::serve(process, config.grpc, grpc::service(billing)).await?)
+        grpc_server::serve(process, config.grpc, grpc::service(billing)).await
     }
 
     async fn migrate(config: BillingConfig) -> Result<(), BoxError> {

@@ -60,13 +60,19 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..30)
 }
 
+/// Account, operation, key.
+type Slot = (u8, Operation, u8);
+
+/// Fingerprint, cost, and when it was bound.
+type Bound = (u8, i64, DateTime<Utc>);
+
 /// What the service promises, said as plainly as can be.
 #[derive(Default)]
 struct Model {
     balances: HashMap<u8, i64>,
     grants: HashMap<(u8, u8), i64>,
     charges: HashMap<u8, Wanted>,
-    bindings: HashMap<(u8, Operation, u8), (u8, i64, DateTime<Utc>)>,
+    bindings: HashMap<Slot, Bound>,
 }
 
 impl Model {
