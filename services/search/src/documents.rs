@@ -1,0 +1,211 @@
+//! What a record is found, ordered and shown by.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use bytes::Bytes;
+use chrono::{DateTime, NaiveDate, Utc};
+use proto::search::v1 as pb;
+
+use crate::document::Document;
+use crate::plan::{Flag, KeyField, Kind, NumberField, OrderField, Slot, TextField};
+use crate::record::{Company, Employee, Founded, Person, PlaceText};
+use crate::text::fold::fold;
+use crate::text::legal_forms::without_legal_forms;
+use crate::text::slots::{Comparison, value, values, whole_tag};
+use crate::text::titles::title_words;
+use crate::text::words::{Word, words};
+use crate::{host, phone, place};
+
+/// Longest text to order by, in bytes: what is equal up to there is ordered by id.
+const MAX_ORDER_LEN: usize = 256;
+
+/// A company's document; `people` are those who work there.
+#[must_use]
+pub fn company(company: &Company, people: &[Employee]) -> Document {
+    let mut parts = Parts::default();
+    parts.company(company);
+    let titles = people.iter().filter_map(|person| person.job_title.as_deref()).collect::<BTreeSet<_>>();
+    let titles = titles.into_iter().map(title_words).collect::<Vec<_>>();
+    parts.text(TextField::JobTitles, stemmed(&titles));
+    parts.text(TextField::Place, place::value(&company.place));
+    let places = people.iter().map(|person| &person.place).collect::<HashSet<_>>();
+    let places = places.into_iter().filter_map(place::value).collect::<BTreeSet<_>>();
+    parts.text(TextField::PeoplePlaces, places);
+    parts.number(NumberField::InfoUpdatedAt, Some(company.info_updated_at.timestamp_micros()));
+    parts.number(NumberField::EmployeeCount, company.employee_count);
+    parts.order(OrderField::Name, Some(&company.name));
+    parts.document(Kind::Company, company.id, &company_row(company))
+}
+
+/// A person's document; `company` is the one they work at, if it is known.
+#[must_use]
+pub fn person(person: &Person, company: Option<&Company>) -> Document {
+    let mut parts = Parts::default();
+    if let Some(company) = company {
+        parts.company(company);
+        parts.key(KeyField::Flag, [Flag::HasCompany.term().to_owned()]);
+        parts.order(OrderField::CompanyName, Some(&company.name));
+    }
+    let title = person.job_title.as_deref().map(title_words).unwrap_or_default();
+    parts.text(TextField::JobTitles, stemmed(&[title]));
+    let own = place::value(&person.place);
+    parts.text(TextField::Place, own.or_else(|| company.and_then(|company| place::value(&company.place))));
+    parts.number(NumberField::InfoUpdatedAt, Some(person.info_updated_at.timestamp_micros()));
+    parts.order(OrderField::Name, Some(&person.full_name));
+    parts.order(OrderField::JobTitle, person.job_title.as_deref());
+    parts.document(Kind::Person, person.id, &person_row(person, company))
+}
+
+/// First day on which a company may have been founded.
+#[must_use]
+pub fn first_day(founded: Founded) -> Option<NaiveDate> {
+    match founded {
+        Founded::Day(day) => Some(day),
+        Founded::Year(year) => NaiveDate::from_ymd_opt(year, 1, 1),
+    }
+}
+
+/// Days since 1970-01-01.
+#[must_use]
+pub fn day_number(day: NaiveDate) -> i64 {
+    day.signed_duration_since(DateTime::<Utc>::UNIX_EPOCH.date_naive()).num_days()
+}
+
+/// A document in the making. What is empty is left out.
+#[derive(Default)]
+struct Parts {
+    texts: BTreeMap<TextField, Vec<Vec<Slot>>>,
+    keys: BTreeMap<KeyField, Vec<String>>,
+    numbers: BTreeMap<NumberField, i64>,
+    orders: BTreeMap<OrderField, String>,
+}
+
+impl Parts {
+    /// What the company's and its people's documents have in common.
+    fn company(&mut self, company: &Company) {
+        let name = words(&company.name);
+        self.text(TextField::CompanyName, value(&without_legal_forms(&name), Comparison::Exact));
+        self.text(TextField::CompanyFullName, value(&name, Comparison::Stemmed));
+        self.text(TextField::BusinessTypes, stemmed(&each(&company.business_types)));
+        self.text(TextField::Tags, stemmed(&each(&company.tags)));
+        self.text(TextField::Description, stemmed(&each(&company.description)));
+        self.key(KeyField::Website, company.website.iter().flat_map(|website| host::website_terms(website)));
+        self.key(KeyField::Domain, company.domain.iter().filter_map(|domain| host::domain_term(domain)));
+        self.key(KeyField::BusinessEmail, company.business_email.iter().flat_map(|email| host::email_terms(email)));
+        let country = company.place.country.as_deref();
+        self.key(KeyField::Phone, company.business_phone.iter().flat_map(|number| phone::terms(number, country)));
+        self.key(KeyField::WholeTag, company.tags.iter().flat_map(|tag| whole_tag(tag)));
+        let has_website = company.website.as_deref().is_some_and(|website| !website.trim().is_empty());
+        self.key(KeyField::Flag, has_website.then(|| Flag::HasWebsite.term().to_owned()));
+        self.number(NumberField::FoundedDate, company.founded.and_then(first_day).map(day_number));
+    }
+
+    fn text(&mut self, field: TextField, values: impl IntoIterator<Item = Vec<Slot>>) {
+        let values = values.into_iter().collect::<Vec<_>>();
+        if !values.is_empty() {
+            self.texts.insert(field, values);
+        }
+    }
+
+    fn key(&mut self, field: KeyField, terms: impl IntoIterator<Item = String>) {
+        let mut terms = terms.into_iter().peekable();
+        if terms.peek().is_some() {
+            let all = self.keys.entry(field).or_default();
+            all.extend(terms);
+            all.sort_unstable();
+            all.dedup();
+        }
+    }
+
+    fn number(&mut self, field: NumberField, number: Option<i64>) {
+        if let Some(number) = number {
+            self.numbers.insert(field, number);
+        }
+    }
+
+    fn order(&mut self, field: OrderField, text: Option<&str>) {
+        let mut folded = fold(text.unwrap_or_default().trim());
+        folded.truncate(folded.floor_char_boundary(MAX_ORDER_LEN));
+        if !folded.is_empty() {
+            self.orders.insert(field, folded);
+        }
+    }
+
+    fn document(self, kind: Kind, id: uuid::Uuid, row: &impl prost::Message) -> Document {
+        let Self { texts, keys, numbers, orders } = self;
+        Document { kind, id, texts, keys, numbers, orders, row: Bytes::from(row.encode_to_vec()) }
+    }
+}
+
+fn each<'a>(texts: impl IntoIterator<Item = &'a String>) -> Vec<Vec<Word>> {
+    texts.into_iter().map(|text| words(text)).collect()
+}
+
+fn stemmed(texts: &[Vec<Word>]) -> Vec<Vec<Slot>> {
+    values(texts.iter().map(Vec::as_slice), Comparison::Stemmed)
+}
+
+fn company_row(company: &Company) -> pb::Company {
+    pb::Company {
+        id: company.id.to_string(),
+        name: company.name.clone(),
+        domain: company.domain.as_deref().map(str::to_lowercase),
+        website: company.website.clone(),
+        business_types: company.business_types.clone(),
+        description: company.description.clone(),
+        tags: company.tags.clone(),
+        business_email: company.business_email.clone(),
+        business_phone: company.business_phone.clone(),
+        location: Some(location(&company.place)),
+        employee_count: company.employee_count,
+        founded_date: company.founded.map(|founded| match founded {
+            Founded::Day(day) => day.to_string(),
+            Founded::Year(year) => format!("{year:04}"),
+        }),
+        info_updated_at: Some(timestamp(company.info_updated_at)),
+        // These depend on the day and on the request.
+        new_business: false,
+        location_match: pb::LocationMatch::Unspecified.into(),
+    }
+}
+
+fn person_row(person: &Person, company: Option<&Company>) -> pb::Person {
+    let has_email = person.email.as_deref().is_some_and(|email| !email.trim().is_empty());
+    let status = if has_email { pb::EmailStatus::Locked } else { pb::EmailStatus::None };
+    pb::Person {
+        id: person.id.to_string(),
+        full_name: person.full_name.clone(),
+        first_name: person.first_name.clone(),
+        last_name: person.last_name.clone(),
+        job_title: person.job_title.clone(),
+        // The address stays in the store.
+        email: None,
+        email_status: status.into(),
+        location: Some(location(&person.place)),
+        company: company.map(|company| pb::CompanySummary {
+            id: company.id.to_string(),
+            name: company.name.clone(),
+            domain: company.domain.as_deref().map(str::to_lowercase),
+            website: company.website.clone(),
+            business_types: company.business_types.clone(),
+        }),
+        info_updated_at: Some(timestamp(person.info_updated_at)),
+    }
+}
+
+fn location(place: &PlaceText) -> pb::Location {
+    pb::Location {
+        city: place.city.clone(),
+        region: place.region.clone(),
+        country: place.country.as_deref().and_then(place::country_name).map(str::to_owned),
+        country_code: place.country.clone(),
+    }
+}
+
+fn timestamp(time: DateTime<Utc>) -> prost_types::Timestamp {
+    prost_types::Timestamp {
+        seconds: time.timestamp(),
+        // Below 2 000 000 000 by its definition, leap seconds included.
+        nanos: i32::try_from(time.timestamp_subsec_nanos().min(999_999_999)).unwrap_or_default(),
+    }
+}

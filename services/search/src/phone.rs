@@ -1,0 +1,200 @@
+//! Telephone numbers, compared as E.164.
+//!
+//! A record's number has a term for each way it is dialled: international with and without `+`, national with and
+//! without the trunk prefix. What is asked for is the beginning of one of them; with `+` or `00` it is the beginning of
+//! the international form and nothing else.
+
+use phonenumber::metadata::DATABASE;
+use phonenumber::{PhoneNumber, country};
+use proto::search_query::MIN_PHONE_DIGITS;
+use unicode_normalization::UnicodeNormalization as _;
+
+/// The terms of a record's number; `country` is the ISO 3166-1 alpha-2 code of where it is dialled from. A number
+/// that is none in any numbering plan has its digits alone.
+#[must_use]
+pub fn terms(number: &str, country: Option<&str>) -> Vec<String> {
+    let written = Written::of(number);
+    if written.digits.is_empty() {
+        return Vec::new();
+    }
+    let mut terms = written.parse(country).map(|parsed| dialled(&parsed)).unwrap_or_default();
+    if written.international {
+        terms.push(written.with_plus());
+    }
+    terms.push(written.digits);
+    terms.sort_unstable();
+    terms.dedup();
+    terms
+}
+
+/// What a number that is asked for begins with; none if it has too few digits.
+#[must_use]
+pub fn asked_prefix(number: &str) -> Option<String> {
+    let written = Written::of(number);
+    if written.digits.is_empty() || written.shown_digits < MIN_PHONE_DIGITS {
+        return None;
+    }
+    Some(if written.international { written.without_trunk_prefix() } else { written.digits })
+}
+
+/// A number as it is written, without its punctuation.
+struct Written {
+    /// Whether it begins with `+` or `00`; that is not among the digits.
+    international: bool,
+    digits: String,
+    /// How many digits were written.
+    shown_digits: usize,
+}
+
+impl Written {
+    fn of(number: &str) -> Self {
+        let text = number.nfkc().collect::<String>().to_lowercase();
+        let text = without_extension(&text);
+        let shown_digits = text.chars().filter_map(digit).count();
+        // In +49 (0)30 the trunk prefix is for those who don't dial the country.
+        let international = text.trim_start_matches(|first: char| !is_dialled(first)).starts_with('+');
+        let digits = text.replace("(0)", "").chars().filter_map(digit).collect::<String>();
+        if international {
+            return Self { international, digits, shown_digits };
+        }
+        if let Some(digits) = digits.strip_prefix("00") {
+            return Self { international: true, digits: digits.to_owned(), shown_digits };
+        }
+        let digits = text.chars().filter_map(digit).collect();
+        Self { international, digits, shown_digits }
+    }
+
+    fn with_plus(&self) -> String {
+        format!("+{}", self.digits)
+    }
+
+    fn parse(&self, country: Option<&str>) -> Option<PhoneNumber> {
+        let international = || phonenumber::parse(None, self.with_plus()).ok();
+        if self.international {
+            return international();
+        }
+        let country = country.and_then(|code| code.parse::<country::Id>().ok());
+        let national = country.and_then(|country| phonenumber::parse(Some(country), &self.digits).ok());
+        match national {
+            Some(national) if national.is_valid() => Some(national),
+            // Some write the international form without its plus.
+            national => international().filter(PhoneNumber::is_valid).or(national),
+        }
+    }
+
+    /// The international form, without a trunk prefix that is written though it is not dialled: `+44 020`.
+    fn without_trunk_prefix(&self) -> String {
+        let with_code = (1..=3).find_map(|length| {
+            let (code, rest) = self.digits.split_at_checked(length)?;
+            let plans = DATABASE.by_code(&code.parse::<u16>().ok()?)?;
+            let trunk = plans.into_iter().find_map(|plan| plan.national_prefix());
+            let rest = rest.strip_prefix('0').filter(|_| trunk == Some("0")).unwrap_or(rest);
+            Some(format!("+{code}{rest}"))
+        });
+        with_code.unwrap_or_else(|| self.with_plus())
+    }
+}
+
+/// The ways a number is dialled.
+fn dialled(number: &PhoneNumber) -> Vec<String> {
+    let code = number.code().value().to_string();
+    let national = number.national().to_string();
+    let trunk = number.country().id().and_then(|country| DATABASE.by_id(country.as_ref())).and_then(|plan| plan.national_prefix());
+    let mut terms = vec![format!("+{code}{national}"), format!("{code}{national}")];
+    if let Some(trunk) = trunk {
+        terms.push(format!("{trunk}{national}"));
+    }
+    terms.push(national);
+    terms
+}
+
+/// The number without its extension: what stands behind a mark that has a number before it.
+fn without_extension(text: &str) -> &str {
+    let behind = |mark: &str| text.match_indices(mark).map(|(at, _)| &text[..at]).find(|number| {
+        number.chars().filter_map(digit).count() >= MIN_PHONE_DIGITS
+    });
+    ["ext", "x", ";", "#"].into_iter().filter_map(behind).min_by_key(|number| number.len()).unwrap_or(text)
+}
+
+const fn is_dialled(character: char) -> bool {
+    character == '+' || digit(character).is_some()
+}
+
+/// A digit of ASCII or of the two Arabic series, as ASCII.
+const fn digit(character: char) -> Option<char> {
+    match character {
+        '0'..='9' => Some(character),
+        '\u{660}'..='\u{669}' => char::from_digit(character as u32 - 0x660, 10),
+        '\u{6f0}'..='\u{6f9}' => char::from_digit(character as u32 - 0x6f0, 10),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finds(asked: &str, number: &str, country: Option<&str>) -> bool {
+        let prefix = asked_prefix(asked).expect("enough digits");
+        terms(number, country).iter().any(|term| term.starts_with(&prefix))
+    }
+
+    #[test]
+    fn every_spelling_finds_every_spelling() {
+        for (country, spellings) in [
+            (
+                "GB",
+                &[
+                    "+44 20 7946 0958",
+                    "0044 20 7946 0958",
+                    "+44 (0)20 7946-0958",
+                    "020 7946 0958",
+                    "(020) 7946 0958",
+                    "+44 020 7946 0958",
+                    "＋４４ ２０ ７９４６ ０９５８",
+                    "tel: +44.20.7946.0958",
+                ][..],
+            ),
+            ("US", &["+1 202 555 0123", "(202) 555-0123", "1-202-555-0123", "202.555.0123", "+1 (202) 555-0123 ext. 5"]),
+            ("DE", &["+49 30 901820", "030 901820", "0049 30 901820", "030/90 18 20", "+49 (0)30 901820"]),
+            ("IT", &["+39 06 6982 1234", "06 6982 1234", "0039 06 69821234"]),
+            ("JP", &["+81 3-3224-5000", "03-3224-5000", "０３−３２２４−５０００"]),
+            ("FR", &["+33 1 42 68 53 00", "01 42 68 53 00", "+33 (0)1 42 68 53 00"]),
+        ] {
+            for number in spellings {
+                for asked in spellings {
+                    assert!(finds(asked, number, Some(country)), "{asked} in {number}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_beginning_is_enough() {
+        for asked in ["+4420", "0044 20 79", "020 7", "2079", "4420"] {
+            assert!(finds(asked, "+44 20 7946 0958", None), "{asked}");
+        }
+        for asked in ["7946", "0958", "+2079", "00207", "+4921"] {
+            assert!(!finds(asked, "+44 20 7946 0958", None), "{asked}");
+        }
+    }
+
+    #[test]
+    fn what_no_numbering_plan_knows_keeps_its_digits() {
+        assert_eq!(terms("12-34-56", None), ["123456"]);
+        assert_eq!(terms("+999 123456", None), ["+999123456", "999123456"]);
+        assert!(terms("020 7946", Some("GB")).contains(&"0207946".to_owned()));
+        assert_eq!(terms("call us", Some("GB")), Vec::<String>::new());
+        assert_eq!(terms("020 7946 0958", Some("no country")), ["02079460958"]);
+    }
+
+    #[test]
+    fn fewer_than_four_digits_ask_for_nothing() {
+        for asked in ["", "123", "+12 3", "phone"] {
+            assert_eq!(asked_prefix(asked), None, "{asked}");
+        }
+        assert_eq!(asked_prefix("1234").as_deref(), Some("1234"));
+        assert_eq!(asked_prefix("٠٢٠٧").as_deref(), Some("0207"));
+        assert!(asked_prefix("0000").is_none_or(|prefix| !prefix.is_empty()));
+    }
+}
