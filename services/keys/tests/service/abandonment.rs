@@ -1,11 +1,10 @@
 //! Callers that go away.
 
-use futures::StreamExt as _;
 use proto::key_change::KeyChange;
 use runtime::ambient::Ambient;
 use sqlx::PgPool;
 
-use crate::announcements::announced;
+use crate::announcements::{announced, next};
 use crate::fixture::{account, create, keys, keys_with, listed, until};
 
 #[sqlx::test]
@@ -22,7 +21,7 @@ async fn a_revocation_whose_caller_has_left_is_made_and_announced(pool: PgPool) 
         drop(call);
     }
     while !expected.is_empty() {
-        expected.remove(&changes.next().await.unwrap());
+        expected.remove(&next(&mut changes).await);
     }
     let listed = keys.list(&acme).await.unwrap();
     assert!(listed.iter().all(|key| key.revoked_at.is_some()));

@@ -1,5 +1,7 @@
 //! What the gateways are told over Redis, and what happens when Redis is away.
 
+use std::time::Duration;
+
 use futures::{Stream, StreamExt as _};
 use keys::announce::Announcer;
 use keys::keys::Keys;
@@ -23,8 +25,14 @@ pub(crate) async fn announced() -> impl Stream<Item = KeyChange> + Unpin {
     Box::pin(changes)
 }
 
+/// The next announcement, which is waited for in vain for a minute at most.
+pub(crate) async fn next(changes: &mut (impl Stream<Item = KeyChange> + Unpin)) -> KeyChange {
+    let change = tokio::time::timeout(Duration::from_mins(1), changes.next()).await;
+    change.expect("there is an announcement").unwrap()
+}
+
 async fn expect(changes: &mut (impl Stream<Item = KeyChange> + Unpin), expected: KeyChange) {
-    while changes.next().await.unwrap() != expected {}
+    while next(changes).await != expected {}
 }
 
 #[sqlx::test]
@@ -41,7 +49,7 @@ async fn what_outdates_an_answer_is_announced(pool: PgPool) {
     // Again: the first announcement may have been lost.
     keys.revoke(acme.clone(), key.id).await.unwrap();
     expect(&mut changes, KeyChange::Key(key.id.to_string())).await;
-    let rate = Rate::new(1, std::time::Duration::from_secs(1));
+    let rate = Rate::new(1, Duration::from_secs(1));
     keys.set_rate(acme.clone(), rate).await.unwrap();
     expect(&mut changes, KeyChange::Account(acme.to_string())).await;
     keys.set_rate(acme.clone(), None).await.unwrap();
@@ -71,7 +79,7 @@ async fn changes_are_made_without_redis(pool: PgPool) {
         assert_eq!(opens(&keys, &second).await, Some(key.id));
         keys.revoke(acme.clone(), key.id).await.unwrap();
         assert_eq!(opens(&keys, &second).await, None);
-        let rate = Rate::new(1, std::time::Duration::from_secs(1));
+        let rate = Rate::new(1, Duration::from_secs(1));
         keys.set_rate(acme.clone(), rate).await.unwrap();
         assert_eq!(keys.rate(&acme).await.unwrap(), rate);
     }

@@ -66,6 +66,15 @@ async fn creations_side_by_side_do_not_pass_the_limit(pool: PgPool) {
     for _ in 0..40 {
         create(&keys, &acme, "before").await;
     }
+    // Each insertion dwells between its count and its end, so that whoever may count beside it does.
+    sqlx::raw_sql(
+        "CREATE FUNCTION dwell() RETURNS trigger LANGUAGE plpgsql
+         AS 'BEGIN PERFORM pg_sleep(0.02); RETURN NEW; END';
+         CREATE TRIGGER dwell BEFORE INSERT ON keys FOR EACH ROW EXECUTE FUNCTION dwell()",
+    )
+    .execute(&pool)
+    .await
+    .unwrap();
     let at_once = (0..50).map(|_| keys.create(acme.clone(), "at once".to_owned()));
     let results = join_all(at_once).await;
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 10);
