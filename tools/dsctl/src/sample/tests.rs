@@ -188,3 +188,15 @@ fn people_are_made_up_by_the_rules_for_the_companies() {
     });
     assert!((2..20).contains(&chiefs), "{chiefs} %");
 }
+
+#[test]
+fn import_takes_every_line_of_the_sample() {
+    let (companies, people) = companies_and_people(1, 20_000);
+    for line in companies
+        .split(|byte| *byte == b'\n')
+        .chain(people.split(|byte| *byte == b'\n'))
+    {
+        let taken = crate::import::is_good_line(line);
+        assert_eq!(taken, Ok(()), "{}", String::from_utf8_lossy(line));
+    }
+}

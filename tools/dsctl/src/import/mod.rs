@@ -1,0 +1,122 @@
+//! `dsctl import`: JSON Lines into the search service.
+//!
+//! A thread reads and judges lines ([`reader`], [`line`]), the main task sends batches and takes the answers
+//! ([`transfer`]). A bad line is told and left out; the rest goes in.
+
+mod line;
+mod progress;
+mod reader;
+mod transfer;
+
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+
+use self::progress::Progress;
+pub(crate) use self::progress::grouped;
+use self::transfer::Tally;
+use crate::connection::{Connection, refusal};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::source::Source;
+use crate::{duration, index};
+
+/// `dsctl import`.
+#[derive(Args, Debug)]
+pub(crate) struct Import {
+    /// JSON Lines, plain or gzip; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<String>,
+    /// Return only when what was imported is searchable
+    #[arg(long)]
+    wait: bool,
+    /// How long to wait for that at most
+    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = duration::parse)]
+    wait_timeout: Duration,
+    /// Show no progress, only bad lines and the result
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Import {
+    /// Imports, and tells what became of the records.
+    pub(crate) async fn run(&self, connection: &Connection, output: Output) -> Result<(), Failure> {
+        let sources = self
+            .files
+            .iter()
+            .map(|name| Source::open(name))
+            .collect::<Result<Vec<_>, _>>()?;
+        let channel = connection.search().await?;
+        let total = sources.iter().map(|source| source.size).sum();
+        let progress = if self.quiet {
+            Progress::quiet()
+        } else {
+            Progress::new(total)
+        };
+        let (mut batches, reader) = reader::start(sources, progress.clone());
+        let mut tally = Tally::default();
+        let done = tokio::select! {
+            done = transfer::run(channel.clone(), &mut batches, &mut tally, &progress) => done.map_err(Some),
+            _ = tokio::signal::ctrl_c() => Err(None),
+        };
+        progress.finish();
+        if let Err(why) = done {
+            let stored = grouped(tally.records());
+            let what_now = "the same import again completes it";
+            return Err(Failure::Refused(match why {
+                Some(status) => {
+                    format!(
+                        "{}; {stored} records are in: {what_now}",
+                        refusal("search", &status)
+                    )
+                }
+                None => format!("interrupted; {stored} records are in: {what_now}"),
+            }));
+        }
+        let read = reader
+            .join()
+            .map_err(|_| Failure::Refused("the reader of the files died".to_owned()))?;
+        let rejected = tally.rejected + read.bad_lines;
+        let (elapsed, rate) = (progress.elapsed(), progress.rate(tally.records()));
+        if self.wait {
+            index::wait_for(channel, tally.position, self.wait_timeout, self.quiet).await?;
+        }
+        output.show(
+            &json!({
+                "stored": tally.stored, "unchanged": tally.unchanged, "deleted": tally.deleted, "rejected": rejected,
+                "seconds": elapsed.as_secs_f64(), "recordsPerSecond": rate, "position": tally.position,
+            }),
+            || {
+                format!(
+                    "{} stored, {} unchanged, {} deleted, {} rejected in {} ({}/s)",
+                    grouped(tally.stored),
+                    grouped(tally.unchanged),
+                    grouped(tally.deleted),
+                    grouped(rejected),
+                    duration::format(elapsed),
+                    grouped(rate),
+                )
+            },
+        )?;
+        match (rejected, read.broken_sources) {
+            (0, 0) => Ok(()),
+            (0, _) => Err(Failure::Refused(
+                "not all files could be read to their end".to_owned(),
+            )),
+            (1, _) => Err(Failure::Refused("1 line was rejected and left out".to_owned())),
+            _ => Err(Failure::Refused(format!(
+                "{} lines were rejected and left out",
+                grouped(rejected)
+            ))),
+        }
+    }
+}
+
+/// Whether an import takes a line, or why not. For the tests of the sample.
+#[cfg(test)]
+pub(crate) fn is_good_line(bytes: &[u8]) -> Result<(), String> {
+    line::parse(1, Some(bytes))
+        .map(|_| ())
+        .map_err(|reason| reason.to_string())
+}
