@@ -42,11 +42,11 @@ pub fn read(records: Vec<ImportRecord>, ambient: &Ambient) -> (Batch, Vec<Reject
         }
         match record.change {
             Some(Change::Company(company)) => {
-                let put = read_company(company, ambient, now);
+                let put = read_company(&company, ambient, now);
                 keep(&mut companies, put.record.external_id.clone(), Some(put));
             }
             Some(Change::Person(person)) => {
-                let put = read_person(person, ambient, now);
+                let put = read_person(&person, ambient, now);
                 keep(&mut people, put.record.external_id.clone(), Some(put));
             }
             Some(Change::DeleteCompany(company)) => {
@@ -86,21 +86,25 @@ fn split<R>(latest: Latest<R>) -> (Vec<Put<R>>, Vec<Delete>) {
     (puts, deletes)
 }
 
-fn read_company(company: CompanyRecord, ambient: &Ambient, now: DateTime<Utc>) -> Put<Company> {
+fn read_company(company: &CompanyRecord, ambient: &Ambient, now: DateTime<Utc>) -> Put<Company> {
     let updated_at = read_time(company.info_updated_at);
-    let founded = text(company.founded_date).and_then(|date| parse_founded(&date));
+    let founded = text(company.founded_date.as_deref()).and_then(|date| parse_founded(&date));
     let record = Company {
         id: ambient.uuid_v7(),
         external_id: company.external_id.trim().to_owned(),
         name: company.name.trim().to_owned(),
-        domain: text(company.domain),
-        website: text(company.website),
+        domain: text(company.domain.as_deref()),
+        website: text(company.website.as_deref()),
         business_types: labels(&company.business_types),
-        description: text(company.description),
+        description: text(company.description.as_deref()),
         tags: labels(&company.tags),
-        business_email: text(company.business_email),
-        business_phone: text(company.business_phone),
-        place: place(company.city, company.region, company.country),
+        business_email: text(company.business_email.as_deref()),
+        business_phone: text(company.business_phone.as_deref()),
+        place: place(
+            company.city.as_deref(),
+            company.region.as_deref(),
+            company.country.as_deref(),
+        ),
         employee_count: company.employee_count,
         founded: founded.map(|founded| match founded {
             FoundedDate::Day(day) => Founded::Day(day),
@@ -115,23 +119,30 @@ fn read_company(company: CompanyRecord, ambient: &Ambient, now: DateTime<Utc>) -
     }
 }
 
-fn read_person(person: PersonRecord, ambient: &Ambient, now: DateTime<Utc>) -> Put<Person> {
+fn read_person(person: &PersonRecord, ambient: &Ambient, now: DateTime<Utc>) -> Put<Person> {
     let updated_at = read_time(person.info_updated_at);
-    let (first_name, last_name) = (text(person.first_name), text(person.last_name));
-    let full_name = text(person.full_name).unwrap_or_else(|| {
+    let (first_name, last_name) = (
+        text(person.first_name.as_deref()),
+        text(person.last_name.as_deref()),
+    );
+    let full_name = text(person.full_name.as_deref()).unwrap_or_else(|| {
         let names: Vec<&str> = first_name.iter().chain(&last_name).map(String::as_str).collect();
         names.join(" ")
     });
     let record = Person {
         id: ambient.uuid_v7(),
         external_id: person.external_id.trim().to_owned(),
-        company_external_id: text(person.company_external_id),
+        company_external_id: text(person.company_external_id.as_deref()),
         full_name,
         first_name,
         last_name,
-        job_title: text(person.job_title),
-        email: text(person.email),
-        place: place(person.city, person.region, person.country),
+        job_title: text(person.job_title.as_deref()),
+        email: text(person.email.as_deref()),
+        place: place(
+            person.city.as_deref(),
+            person.region.as_deref(),
+            person.country.as_deref(),
+        ),
         info_updated_at: updated_at.unwrap_or(now),
     };
     Put {
@@ -141,8 +152,8 @@ fn read_person(person: PersonRecord, ambient: &Ambient, now: DateTime<Utc>) -> P
     }
 }
 
-fn text(text: Option<String>) -> Option<String> {
-    given(text.as_deref()).map(str::to_owned)
+fn text(text: Option<&str>) -> Option<String> {
+    given(text).map(str::to_owned)
 }
 
 fn labels(labels: &[String]) -> Vec<String> {
@@ -153,7 +164,7 @@ fn labels(labels: &[String]) -> Vec<String> {
         .collect()
 }
 
-fn place(city: Option<String>, region: Option<String>, country: Option<String>) -> PlaceText {
+fn place(city: Option<&str>, region: Option<&str>, country: Option<&str>) -> PlaceText {
     PlaceText {
         city: text(city),
         region: text(region),

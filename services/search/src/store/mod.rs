@@ -14,7 +14,7 @@
 
 use sqlx::PgPool;
 use sqlx::migrate::Migrator;
-use sqlx::postgres::PgDatabaseError;
+use sqlx::postgres::{PgDatabaseError, PgSeverity};
 
 pub mod changes;
 mod companies;
@@ -24,7 +24,10 @@ pub mod snapshot;
 pub mod write;
 
 /// The schema, embedded.
-pub static MIGRATOR: Migrator = sqlx::migrate!();
+#[must_use]
+pub fn migrator() -> Migrator {
+    sqlx::migrate!()
+}
 
 /// The records. Cheap to clone; clones share the connections.
 #[derive(Clone, Debug)]
@@ -81,15 +84,16 @@ fn is_passing(error: &sqlx::Error) -> bool {
         sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed => {
             true
         }
-        _ => {
-            sqlstate(error).is_some_and(|code| {
-                // connection exceptions, insufficient resources, operator intervention (shutdown, cancel), read-only
-                // after a failover, idle time-out of a transaction
-                ["08", "53", "57"].iter().any(|class| code.starts_with(class))
-                    || code == "25006"
-                    || code == "25P03"
-            }) || is_contention(error)
+        sqlx::Error::Database(told) => {
+            let ended = told
+                .try_downcast_ref::<PgDatabaseError>()
+                .is_some_and(|error| matches!(error.severity(), PgSeverity::Fatal | PgSeverity::Panic));
+            // Insufficient resources, operator intervention (shut down, cancelled), read-only after a failover.
+            let busy = sqlstate(error)
+                .is_some_and(|code| code.starts_with("53") || code.starts_with("57") || code == "25006");
+            ended || busy || is_contention(error)
         }
+        _ => false,
     }
 }
 

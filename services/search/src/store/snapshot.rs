@@ -16,7 +16,7 @@ use crate::record::{Company, Employee, Person, PlaceText};
 /// Most different titles, and most different places, that a company's document tells of its people. A search for a
 /// title or place is exact for companies below it; of one beyond it, the document has the first so many by their
 /// bytes, on every replica the same, and a warning is logged.
-pub const MAX_EMPLOYEE_VALUES: i64 = 8192;
+pub const MAX_EMPLOYEE_VALUES: i64 = 4096;
 
 /// Longest that a snapshot waits between two reads, and one read takes.
 const PATIENCE: Duration = Duration::from_mins(15);
@@ -46,6 +46,15 @@ struct ChangeRow {
     kind: String,
     record_id: Uuid,
     companies: Vec<String>,
+}
+
+#[derive(FromRow)]
+struct PlaceRow {
+    company_external_id: String,
+    city: Option<String>,
+    region: Option<String>,
+    country: Option<String>,
+    number: i64,
 }
 
 impl Store {
@@ -180,7 +189,7 @@ impl Snapshot {
                 employees.entry(company).or_default().push(employee);
             }
         }
-        let places: Vec<(String, Option<String>, Option<String>, Option<String>, i64)> = sqlx::query_as(
+        let places: Vec<PlaceRow> = sqlx::query_as(
             "SELECT company_external_id, city, region, country, number FROM (
                  SELECT company_external_id, city, region, country, row_number() OVER (
                      PARTITION BY company_external_id
@@ -195,17 +204,21 @@ impl Snapshot {
         .bind(MAX_EMPLOYEE_VALUES + 1)
         .fetch_all(&mut *self.transaction)
         .await?;
-        for (company, city, region, country, number) in places {
-            if fits(&company, "places", number) {
+        for row in places {
+            if fits(&row.company_external_id, "places", row.number) {
+                let place = PlaceText {
+                    city: row.city,
+                    region: row.region,
+                    country: row.country,
+                };
                 let employee = Employee {
                     job_title: None,
-                    place: PlaceText {
-                        city,
-                        region,
-                        country,
-                    },
+                    place,
                 };
-                employees.entry(company).or_default().push(employee);
+                employees
+                    .entry(row.company_external_id)
+                    .or_default()
+                    .push(employee);
             }
         }
         Ok(employees)

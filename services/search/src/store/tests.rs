@@ -101,7 +101,7 @@ async fn changes(store: &Store, after: i64) -> Vec<(i64, Uuid, Vec<String>)> {
         .collect()
 }
 
-#[sqlx::test(migrator = "super::MIGRATOR")]
+#[sqlx::test]
 async fn records_are_read_back_as_they_were_written(pool: PgPool) {
     let (store, ambient) = (Store::new(pool), Ambient::fixed(now(), 1));
     let full = company(&ambient, "full");
@@ -135,13 +135,16 @@ async fn records_are_read_back_as_they_were_written(pool: PgPool) {
         let read = snapshot.companies(&[&expected.external_id]).await.unwrap();
         assert_eq!(read, [expected]);
     }
-    assert_eq!(snapshot.people(&[person.id]).await.unwrap(), [person.clone()]);
+    assert_eq!(
+        snapshot.people(&[person.id]).await.unwrap(),
+        std::slice::from_ref(&person)
+    );
     let of: Vec<Person> = snapshot.people_of(&["full"]).try_collect().await.unwrap();
     assert_eq!(of, [person]);
     assert_eq!(snapshot.feed().await.unwrap().position, written.position);
 }
 
-#[sqlx::test(migrator = "super::MIGRATOR")]
+#[sqlx::test]
 async fn what_changes_nothing_writes_nothing(pool: PgPool) {
     let (store, ambient) = (Store::new(pool), Ambient::fixed(now(), 1));
     let known = company(&ambient, "c");
@@ -176,7 +179,7 @@ async fn what_changes_nothing_writes_nothing(pool: PgPool) {
     };
     assert_eq!(store.write(&batch, later).await.unwrap().unchanged, 1);
     let read = |store: Store| async move { store.snapshot().await.unwrap().companies(&["c"]).await.unwrap() };
-    assert_eq!(read(store.clone()).await, [known.clone()]);
+    assert_eq!(read(store.clone()).await, std::slice::from_ref(&known));
     touched.record.name = "Other".into();
     let batch = Batch {
         companies: vec![touched],
@@ -193,7 +196,7 @@ async fn what_changes_nothing_writes_nothing(pool: PgPool) {
     assert_eq!((read[0].info_updated_at, read[0].id), (now(), known.id));
 }
 
-#[sqlx::test(migrator = "super::MIGRATOR")]
+#[sqlx::test]
 async fn a_known_record_keeps_its_id(pool: PgPool) {
     let (store, ambient) = (Store::new(pool), Ambient::fixed(now(), 1));
     let first = person(&ambient, "p", None);
@@ -208,7 +211,7 @@ async fn a_known_record_keeps_its_id(pool: PgPool) {
     assert_eq!(read[0].company_external_id.as_deref(), Some("c"));
 }
 
-#[sqlx::test(migrator = "super::MIGRATOR")]
+#[sqlx::test]
 async fn a_moving_person_tells_both_companies(pool: PgPool) {
     let (store, ambient) = (Store::new(pool), Ambient::fixed(now(), 1));
     let someone = person(&ambient, "p", Some("old"));
@@ -249,7 +252,7 @@ async fn a_moving_person_tells_both_companies(pool: PgPool) {
     assert_eq!((written.deleted, written.unchanged, written.position), (0, 1, 4));
 }
 
-#[sqlx::test(migrator = "super::MIGRATOR")]
+#[sqlx::test]
 async fn deleting_a_person_deletes_what_was_revealed_of_them(pool: PgPool) {
     let (store, ambient) = (Store::new(pool.clone()), Ambient::fixed(now(), 1));
     let someone = person(&ambient, "p", None);
@@ -299,7 +302,7 @@ async fn deleting_a_person_deletes_what_was_revealed_of_them(pool: PgPool) {
     );
 }
 
-#[sqlx::test(migrator = "super::MIGRATOR")]
+#[sqlx::test]
 async fn a_reveal_of_someone_without_an_address_is_noted(pool: PgPool) {
     let (store, ambient) = (Store::new(pool), Ambient::fixed(now(), 1));
     let someone = Person {
@@ -325,7 +328,7 @@ async fn a_reveal_of_someone_without_an_address_is_noted(pool: PgPool) {
     );
 }
 
-#[sqlx::test(migrator = "super::MIGRATOR")]
+#[sqlx::test]
 async fn a_bad_record_leaves_the_batch_unwritten(pool: PgPool) {
     let (store, ambient) = (Store::new(pool), Ambient::fixed(now(), 1));
     let good = company(&ambient, "a");
@@ -367,7 +370,7 @@ async fn a_bad_record_leaves_the_batch_unwritten(pool: PgPool) {
 }
 
 /// Writers that take their time before and after they draw numbers, in all orders; a reader that reads all the while.
-#[sqlx::test(migrator = "super::MIGRATOR")]
+#[sqlx::test]
 async fn a_reader_never_skips_a_change(pool: PgPool) {
     const WRITERS: u64 = 4;
     const BATCHES: usize = 25;
@@ -432,7 +435,7 @@ async fn stall(transaction: &mut PgConnection, random: u8) {
 
 /// The same with transactions that draw their numbers and then take their time: without the lock a reader would see
 /// the later number first.
-#[sqlx::test(migrator = "super::MIGRATOR")]
+#[sqlx::test]
 async fn numbers_can_be_seen_in_their_order_only(pool: PgPool) {
     let (store, ambient) = (Store::new(pool.clone()), Ambient::fixed(now(), 1));
     let mut slow = pool.begin().await.unwrap();
@@ -476,7 +479,7 @@ async fn numbers_can_be_seen_in_their_order_only(pool: PgPool) {
     assert_eq!(seen, [first, written.position]);
 }
 
-#[sqlx::test(migrator = "super::MIGRATOR")]
+#[sqlx::test]
 async fn writers_of_the_same_records_in_any_order_all_come_through(pool: PgPool) {
     let store = Store::new(pool);
     let mut writers = JoinSet::new();
@@ -528,7 +531,7 @@ async fn writers_of_the_same_records_in_any_order_all_come_through(pool: PgPool)
     }
 }
 
-#[sqlx::test(migrator = "super::MIGRATOR")]
+#[sqlx::test]
 async fn the_feed_is_dropped_from_the_front(pool: PgPool) {
     let (store, ambient) = (Store::new(pool), Ambient::fixed(now(), 1));
     let empty = store.feed().await.unwrap();
@@ -577,7 +580,7 @@ async fn the_feed_is_dropped_from_the_front(pool: PgPool) {
     assert_eq!(written.position, 7);
 }
 
-#[sqlx::test(migrator = "super::MIGRATOR")]
+#[sqlx::test]
 async fn a_companys_people_are_told_by_their_different_titles_and_places(pool: PgPool) {
     let (store, ambient) = (Store::new(pool), Ambient::fixed(now(), 1));
     let titled = |id: &str, title: Option<&str>, city: Option<&str>| Person {
@@ -621,7 +624,7 @@ async fn a_companys_people_are_told_by_their_different_titles_and_places(pool: P
     );
 }
 
-#[sqlx::test(migrator = "super::MIGRATOR")]
+#[sqlx::test]
 async fn pages_of_a_snapshot_hold_each_record_once_whatever_is_written_meanwhile(pool: PgPool) {
     let (store, ambient) = (Store::new(pool), Ambient::fixed(now(), 1));
     let ids: Vec<String> = (0..25).map(|number| format!("{number:02}")).collect();

@@ -1,0 +1,63 @@
+//! Filling a new index with all records, as they are in one snapshot.
+
+use std::sync::Arc;
+
+use runtime::shutdown::Shutdown;
+use uuid::Uuid;
+
+use super::FeedError;
+use super::records::{
+    COMPANIES_AT_ONCE, PEOPLE_AT_ONCE, Records, companies_of, load_companies, with_employees,
+};
+use crate::document::Document;
+use crate::engine::Rebuild;
+use crate::store::Store;
+
+/// Fills the new index and commits the snapshot's position: from there it can follow the feed.
+pub(super) async fn fill(
+    store: &Store,
+    rebuild: &Arc<Rebuild>,
+    shutdown: &Shutdown,
+) -> Result<(), FeedError> {
+    let mut snapshot = store.snapshot().await?;
+    let position = snapshot.feed().await?.position;
+    let mut last: Option<Uuid> = None;
+    loop {
+        let page = snapshot.companies_page(last, limit(COMPANIES_AT_ONCE)).await?;
+        let Some(company) = page.last() else { break };
+        last = Some(company.id);
+        let companies = page.into_iter().map(Arc::new).collect();
+        let records = Records {
+            companies: with_employees(&mut snapshot, companies).await?,
+            ..Records::default()
+        };
+        add(rebuild, records, shutdown).await?;
+    }
+    last = None;
+    loop {
+        let page = snapshot.people_page(last, limit(PEOPLE_AT_ONCE)).await?;
+        let Some(person) = page.last() else { break };
+        last = Some(person.id);
+        let companies = load_companies(&mut snapshot, &companies_of(&page)).await?;
+        let mut records = Records::default();
+        records.add_people(page, &companies);
+        add(rebuild, records, shutdown).await?;
+    }
+    drop(snapshot);
+    let rebuild = Arc::clone(rebuild);
+    tokio::task::spawn_blocking(move || rebuild.commit(position)).await??;
+    Ok(())
+}
+
+async fn add(rebuild: &Arc<Rebuild>, records: Records, shutdown: &Shutdown) -> Result<(), FeedError> {
+    if shutdown.is_draining() {
+        return Err(FeedError::Draining);
+    }
+    let rebuild = Arc::clone(rebuild);
+    let work = move || rebuild.fill(&records.documents().collect::<Vec<Document>>());
+    Ok(tokio::task::spawn_blocking(work).await??)
+}
+
+fn limit(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,332 @@
+//! One search, from the query to its page of rows.
+//!
+//! 1. The rules of the query and its cursor: every problem at once.
+//! 2. People and `businessEmail` together: which of the addresses this account has revealed it asks for. A locked
+//!    address is never compared, so none can be probed.
+//! 3. The plan, answered by the engine on one of a bounded number of threads.
+//! 4. The rows, as the index has them, with what depends on the day, the query and the account. Postgres is asked for
+//!    the addresses of locked people on the page, if there are any; all other pages do without it.
+//!
+//! The caller's deadline bounds all of it: waiting for a thread, the engine's work, Postgres. A caller that leaves
+//! drops nothing but a read; the engine stops by itself at the deadline.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use prost::Message as _;
+use proto::account::AccountId;
+use proto::email::{EmailAddress, EmailTerm};
+use proto::search::v1::{Company, EmailStatus, PageInfo, PaginationMode, Person, SearchQuery};
+use proto::search_query::{self, DEFAULT_LIMIT};
+use proto::violation::Violation;
+use proto::{RecordKind, names};
+use runtime::ambient::Ambient;
+use tokio::sync::Semaphore;
+use uuid::Uuid;
+
+use crate::cursor::{Cursor, CursorKey, Fingerprint};
+use crate::error::SearchError;
+use crate::plan::{Engine, Hit, Hits, Kind, Plan, Window};
+use crate::planner::{self, PlanContext};
+use crate::rows::{self, Mask};
+use crate::store::Store;
+
+/// How searches are answered.
+#[derive(Clone, Debug)]
+pub struct SearchSettings {
+    /// What cursors are signed with.
+    pub cursor_key: CursorKey,
+    /// For how many days after its founding a company is new.
+    pub new_business_days: u32,
+    /// Searches that the engine works on at once; the others wait.
+    pub concurrency: usize,
+    /// Longest time for a search; a caller's own deadline counts if it is sooner.
+    pub timeout: Duration,
+}
+
+/// Answers searches. Cheap to clone.
+#[derive(Clone)]
+pub struct Search {
+    store: Store,
+    engine: Arc<dyn Engine>,
+    searchable: Arc<AtomicBool>,
+    settings: SearchSettings,
+    ambient: Ambient,
+    threads: Arc<Semaphore>,
+}
+
+/// A page of records.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page<R> {
+    /// The rows, in order.
+    pub rows: Vec<R>,
+    /// Where the page stands in the whole result.
+    pub info: PageInfo,
+}
+
+impl Search {
+    /// Searches by this engine, from when it says that it is searchable.
+    #[must_use]
+    pub fn new(
+        store: Store,
+        engine: Arc<dyn Engine>,
+        searchable: Arc<AtomicBool>,
+        settings: SearchSettings,
+        ambient: Ambient,
+    ) -> Self {
+        let threads = Arc::new(Semaphore::new(settings.concurrency));
+        Self {
+            store,
+            engine,
+            searchable,
+            settings,
+            ambient,
+            threads,
+        }
+    }
+
+    /// Companies that meet the query. The deadline is the caller's, if there is one.
+    pub async fn companies(
+        &self,
+        query: &SearchQuery,
+        deadline: Option<Instant>,
+    ) -> Result<Page<Company>, SearchError> {
+        let deadline = self.deadline(deadline);
+        let work = async {
+            let paging = self.paging(query, Kind::Company)?;
+            let (plan, hits) = self.run(query, Kind::Company, &paging, &[], deadline).await?;
+            let (mask, today) = (Mask::new(&query.fields), self.ambient.now().date_naive());
+            let finish = |hit: &Hit| {
+                let mut company = Company::decode(hit.row.clone())?;
+                company.new_business = planner::is_new_business(
+                    company.founded_date.as_deref(),
+                    today,
+                    self.settings.new_business_days,
+                );
+                let location_match = rows::location_match(plan.own_place.is_some(), hit.own_place);
+                company.set_location_match(location_match);
+                rows::mask_company(&mut company, &mask);
+                Ok(company)
+            };
+            let rows = hits.hits.iter().map(finish).collect::<Result<_, SearchError>>()?;
+            let info = self.page_info(query, &paging, &hits);
+            Ok(Page { rows, info })
+        };
+        within(deadline, work).await
+    }
+
+    /// People who meet the query, as the account may see them. The deadline is the caller's, if there is one.
+    pub async fn people(
+        &self,
+        account: &AccountId,
+        query: &SearchQuery,
+        deadline: Option<Instant>,
+    ) -> Result<Page<Person>, SearchError> {
+        let deadline = self.deadline(deadline);
+        let work = async {
+            let paging = self.paging(query, Kind::Person)?;
+            let revealed = self.revealed_matches(account, query).await?;
+            let (_, hits) = self
+                .run(query, Kind::Person, &paging, &revealed, deadline)
+                .await?;
+            let mask = Mask::new(&query.fields);
+            let decode = |hit: &Hit| Ok(Person::decode(hit.row.clone())?);
+            let mut people = hits
+                .hits
+                .iter()
+                .map(decode)
+                .collect::<Result<Vec<_>, SearchError>>()?;
+            let mut revealed = if mask.has("email") || mask.has("emailStatus") {
+                self.revealed_among(account, &people, &hits).await?
+            } else {
+                HashMap::new()
+            };
+            for (person, hit) in people.iter_mut().zip(&hits.hits) {
+                rows::reveal(person, revealed.remove(&hit.position.id));
+                rows::mask_person(person, &mask);
+            }
+            let info = self.page_info(query, &paging, &hits);
+            Ok(Page { rows: people, info })
+        };
+        within(deadline, work).await
+    }
+
+    fn deadline(&self, callers: Option<Instant>) -> Instant {
+        let own = Instant::now() + self.settings.timeout;
+        callers.map_or(own, |callers| callers.min(own))
+    }
+
+    /// Checks the query, and reads how it pages.
+    fn paging(&self, query: &SearchQuery, kind: Kind) -> Result<Paging, SearchError> {
+        let record_kind = match kind {
+            Kind::Company => RecordKind::Company,
+            Kind::Person => RecordKind::Person,
+        };
+        let mut violations = search_query::check(query, record_kind);
+        let fingerprint = Fingerprint::of(&planner::canonical(kind, query));
+        let mut cursor = None;
+        // What has not even the shape of a cursor has been told already.
+        let told = violations
+            .iter()
+            .any(|violation: &Violation| violation.field() == "cursor");
+        if let Some(text) = query.cursor.as_deref().filter(|text| !text.is_empty() && !told) {
+            match self.settings.cursor_key.open(text, fingerprint) {
+                Ok(opened) => cursor = Some(opened),
+                Err(violation) => violations.push(violation),
+            }
+        }
+        if !violations.is_empty() {
+            return Err(SearchError::Invalid(violations));
+        }
+        let limit = query.limit.unwrap_or(DEFAULT_LIMIT);
+        let page = match (&query.cursor, &cursor) {
+            (None, _) => query.page.unwrap_or(1),
+            (Some(_), None) => 1,
+            (Some(_), Some(cursor)) => i64::from(cursor.page),
+        };
+        Ok(Paging {
+            fingerprint,
+            page,
+            limit,
+            by_cursor: query.cursor.is_some(),
+            cursor,
+        })
+    }
+
+    /// Which of the people whose address the account has revealed have one that `businessEmail` asks for.
+    async fn revealed_matches(
+        &self,
+        account: &AccountId,
+        query: &SearchQuery,
+    ) -> Result<Vec<Uuid>, SearchError> {
+        let terms = planner::email_terms(query);
+        if terms.is_empty() {
+            return Ok(Vec::new());
+        }
+        let revealed = self.store.revealed(account).await?;
+        let matches = |(_, address): &(Uuid, String)| {
+            EmailAddress::parse(address).is_ok_and(|address| {
+                terms.iter().any(|term| match term {
+                    EmailTerm::Address(asked) => *asked == address,
+                    EmailTerm::Domain(domain) => domain == address.domain(),
+                })
+            })
+        };
+        Ok(revealed.into_iter().filter(matches).map(|(id, _)| id).collect())
+    }
+
+    /// Plans the query and lets the engine answer it.
+    async fn run(
+        &self,
+        query: &SearchQuery,
+        kind: Kind,
+        paging: &Paging,
+        revealed: &[Uuid],
+        deadline: Instant,
+    ) -> Result<(Arc<Plan>, Hits), SearchError> {
+        if !self.searchable.load(Ordering::Acquire) {
+            return Err(SearchError::NotBuilt);
+        }
+        let context = PlanContext {
+            today: self.ambient.now().date_naive(),
+            new_business_days: self.settings.new_business_days,
+            revealed,
+            window: paging.window(),
+            deadline: Some(deadline),
+        };
+        let plan = Arc::new(planner::plan(kind, query, &context));
+        // Never closed.
+        let permit = Arc::clone(&self.threads)
+            .acquire_owned()
+            .await
+            .map_err(|_| SearchError::Draining)?;
+        let (engine, planned) = (Arc::clone(&self.engine), Arc::clone(&plan));
+        let started = Instant::now();
+        let hits = tokio::task::spawn_blocking(move || {
+            // Given back when the work ends, not when the caller leaves.
+            let _permit = permit;
+            engine.search(&planned)
+        })
+        .await??;
+        metrics::histogram!("search_engine_duration_seconds").record(started.elapsed().as_secs_f64());
+        Ok((plan, hits))
+    }
+
+    /// The addresses that the account has revealed of people on the page.
+    async fn revealed_among(
+        &self,
+        account: &AccountId,
+        people: &[Person],
+        hits: &Hits,
+    ) -> Result<HashMap<Uuid, String>, SearchError> {
+        let is_locked = |person: &Person| person.email_status() == EmailStatus::Locked;
+        let locked: Vec<Uuid> = people
+            .iter()
+            .zip(&hits.hits)
+            .filter(|(person, _)| is_locked(person))
+            .map(|(_, hit)| hit.position.id)
+            .collect();
+        if locked.is_empty() {
+            return Ok(HashMap::new());
+        }
+        Ok(self.store.revealed_among(account, &locked).await?)
+    }
+
+    fn page_info(&self, query: &SearchQuery, paging: &Paging, hits: &Hits) -> PageInfo {
+        let mode = if paging.by_cursor {
+            PaginationMode::Cursor
+        } else {
+            PaginationMode::Page
+        };
+        let last = hits.hits.last().filter(|_| hits.more);
+        let next_cursor = last.map(|hit| {
+            let next = Cursor {
+                after: hit.position.clone(),
+                page: u32::try_from(paging.page).unwrap_or(u32::MAX).saturating_add(1),
+            };
+            self.settings.cursor_key.seal(&next, paging.fingerprint)
+        });
+        PageInfo {
+            total: i64::try_from(hits.total).unwrap_or(i64::MAX),
+            page: paging.page,
+            limit: paging.limit,
+            next_cursor,
+            pagination_mode: mode.into(),
+            sort: Some(names::applied_sort_message(query)),
+        }
+    }
+}
+
+/// How a query pages.
+struct Paging {
+    fingerprint: Fingerprint,
+    page: i64,
+    limit: i64,
+    by_cursor: bool,
+    cursor: Option<Cursor>,
+}
+
+impl Paging {
+    /// The records asked for. The rules have bounded page and limit.
+    fn window(&self) -> Window {
+        let limit = usize::try_from(self.limit).unwrap_or(0);
+        let before = usize::try_from(self.page - 1).unwrap_or(0);
+        Window {
+            after: self.cursor.as_ref().map(|cursor| cursor.after.clone()),
+            skip: if self.by_cursor { 0 } else { before * limit },
+            limit,
+        }
+    }
+}
+
+async fn within<T>(
+    deadline: Instant,
+    work: impl Future<Output = Result<T, SearchError>>,
+) -> Result<T, SearchError> {
+    match tokio::time::timeout_at(deadline.into(), work).await {
+        Ok(result) => result,
+        Err(_) => Err(SearchError::DeadlineExceeded),
+    }
+}
