@@ -146,9 +146,12 @@ fn silent() -> RedisError {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::sync::{Arc, Mutex};
 
     use runtime::ambient::Ambient;
+    use runtime::shutdown::Shutdown;
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::task::AbortHandle;
 
     use super::*;
 
@@ -188,6 +191,31 @@ mod tests {
         assert!(state.keys.len() <= MAX_REMEMBERED);
     }
 
+    /// Leads to the Redis at this address until it is cut.
+    async fn line_to(address: String, lines: &Shutdown) -> (redis::Client, Arc<Mutex<Vec<AbortHandle>>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = redis::Client::open(format!("redis://{}", listener.local_addr().unwrap())).unwrap();
+        let open = Arc::new(Mutex::new(Vec::new()));
+        let (opened, spawner) = (Arc::clone(&open), lines.clone());
+        lines.spawn(async move {
+            while let Ok((mut near, _)) = listener.accept().await {
+                let address = address.clone();
+                let line = spawner.spawn(async move {
+                    let mut far = TcpStream::connect(address).await.unwrap();
+                    let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
+                });
+                opened.lock().unwrap().push(line.abort_handle());
+            }
+        });
+        (client, open)
+    }
+
+    async fn until(holds: impl Fn() -> bool) {
+        while !holds() {
+            tokio::task::yield_now().await;
+        }
+    }
+
     #[tokio::test]
     async fn announcements_are_heard_and_a_lost_connection_is_made_anew() {
         #[expect(
@@ -196,39 +224,31 @@ mod tests {
         )]
         let url =
             std::env::var("DS_TEST__REDIS_URL").expect("DS_TEST__REDIS_URL is not set: run `./dev test`");
-        let redis = redis::Client::open(url).unwrap();
+        let address = url
+            .trim_start_matches("redis://")
+            .trim_end_matches('/')
+            .to_owned();
+        let lines = Shutdown::new();
+        let (client, open) = line_to(address, &lines).await;
         let changes = Arc::new(KeyChanges::default());
-        let (listening, client) = (Arc::clone(&changes), redis.clone());
-        let shutdown = runtime::shutdown::Shutdown::new();
-        let listener = shutdown.spawn(async move { listening.listen(&client).await });
-
+        let listening = Arc::clone(&changes);
+        let listener = lines.spawn(async move { listening.listen(&client).await });
         let subject = [key(&Ambient::system().uuid_v7().to_string())];
-        let mut publisher = redis.get_multiplexed_async_connection().await.unwrap();
         // Listening begins with everything outdated.
-        while !changes.outdate(0, &[]) {
-            tokio::task::yield_now().await;
-        }
+        until(|| changes.outdate(0, &[])).await;
         let before = changes.count();
+        let redis = redis::Client::open(url).unwrap();
+        let mut publisher = redis.get_multiplexed_async_connection().await.unwrap();
         let publish = redis::cmd("PUBLISH")
             .arg(CHANNEL)
             .arg(subject[0].encode())
             .to_owned();
         let () = publish.query_async(&mut publisher).await.unwrap();
-        while !changes.outdate(before, &subject) {
-            tokio::task::yield_now().await;
-        }
-        // Every subscriber is cut off; it comes back, with everything kept outdated.
+        until(|| changes.outdate(before, &subject)).await;
+        // Cut off, it comes back, with everything kept outdated.
         let before = changes.count();
-        let () = redis::cmd("CLIENT")
-            .arg("KILL")
-            .arg("TYPE")
-            .arg("pubsub")
-            .query_async(&mut publisher)
-            .await
-            .unwrap();
-        while !changes.outdate(before, &[]) {
-            tokio::task::yield_now().await;
-        }
+        open.lock().unwrap().drain(..).for_each(|line| line.abort());
+        until(|| changes.outdate(before, &[])).await;
         listener.abort();
     }
 }

@@ -209,6 +209,7 @@ fn too_deep(text: &str) -> Option<usize> {
 }
 
 /// Line and column, both from 1; a column is a byte.
+#[derive(Clone, Copy)]
 struct Position {
     line: usize,
     column: usize,
@@ -222,7 +223,7 @@ impl Position {
             .rposition(|byte| *byte == b'\n')
             .map_or(0, |newline| newline + 1);
         Self {
-            line: before.iter().filter(|byte| **byte == b'\n').count() + 1,
+            line: before.split(|byte| *byte == b'\n').count(),
             column: offset - line_start + 1,
         }
     }

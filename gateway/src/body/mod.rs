@@ -88,7 +88,7 @@ mod tests {
         headers.for_each(|(name, value)| {
             map.append(name, value);
         });
-        let deadline = Deadline::after(Duration::from_secs(60));
+        let deadline = Deadline::after(Duration::from_mins(1));
         read(&map, body, 10, deadline)
             .await
             .err()

@@ -272,7 +272,7 @@ impl Reader {
             }
             // One that can't be read counts as the least one, so that nothing else is told on its account.
             Kind::Integer { slot, .. } => {
-                *slot(&mut self.query) = Some(self.integer(name, value).unwrap_or(1))
+                *slot(&mut self.query) = Some(self.integer(name, value).unwrap_or(1));
             }
             Kind::Cursor => self.query.cursor = self.cursor(name, value),
             Kind::Sort => self.query.sort = self.sort(name, value),

@@ -39,8 +39,6 @@ fn insert_text(headers: &mut HeaderMap, name: HeaderName, text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::rate::gcra::{self, Pace};
 

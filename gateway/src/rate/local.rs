@@ -66,8 +66,6 @@ fn set(states: &mut HashMap<String, u64>, account_id: &str, now_us: u64, decisio
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]

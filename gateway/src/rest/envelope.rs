@@ -82,14 +82,12 @@ async fn answer(cors: &Cors, request: Request, next: Next) -> Response {
         return ApiError::new(ErrorCode::NotFound).into_response();
     }
     // What a panic leaves behind is this request's own; what is shared is guarded against poison where it is.
-    match AssertUnwindSafe(next.run(request)).catch_unwind().await {
-        Ok(response) => response,
-        Err(_) => {
-            tracing::error!("a request panicked");
-            metrics::counter!("gateway_panics_total").increment(1);
-            ApiError::new(ErrorCode::Internal).into_response()
-        }
-    }
+    let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    answered.unwrap_or_else(|_| {
+        tracing::error!("a request panicked");
+        metrics::counter!("gateway_panics_total").increment(1);
+        ApiError::new(ErrorCode::Internal).into_response()
+    })
 }
 
 /// The caller's own id if it gave one that may be used, else a new one.

@@ -142,13 +142,13 @@ fn search(kind: RecordKind) -> SearchResponse<Row> {
     }
 }
 
-fn place() -> Option<v1::Location> {
-    Some(v1::Location {
+fn place() -> v1::Location {
+    v1::Location {
         city: Some("Springfield".to_owned()),
         region: Some("Illinois".to_owned()),
         country: Some("United States".to_owned()),
         country_code: Some("US".to_owned()),
-    })
+    }
 }
 
 const UPDATED: prost_types::Timestamp = prost_types::Timestamp {
@@ -165,7 +165,7 @@ fn company() -> v1::Company {
         business_types: vec!["software".to_owned()],
         tags: vec!["b2b".to_owned()],
         business_email: Some("info@example.com".to_owned()),
-        location: place(),
+        location: Some(place()),
         employee_count: Some(42),
         founded_date: Some("2019-05-02".to_owned()),
         info_updated_at: Some(UPDATED),
@@ -181,7 +181,7 @@ fn person() -> v1::Person {
         last_name: Some("Example".to_owned()),
         job_title: Some("CTO".to_owned()),
         email_status: v1::EmailStatus::Locked.into(),
-        location: place(),
+        location: Some(place()),
         company: Some(v1::CompanySummary {
             id: "0198c2d4-1111-7a61-8d0e-6f4a203b1d8e".to_owned(),
             name: "Example Tools Inc.".to_owned(),

@@ -62,9 +62,10 @@ pub(super) fn success(operation: &str, description: &str, schema: &str, is_searc
 
 /// Every refusal, by the name that [`reference`] uses.
 pub(super) fn errors() -> Value {
+    // An address that is none is no operation: the text of the document tells of it.
     let codes = error_code::ALL
         .into_iter()
-        .filter(|code| *code != ErrorCode::GrantIdReused);
+        .filter(|code| !matches!(code, ErrorCode::GrantIdReused | ErrorCode::NotFound));
     let mut errors = Map::new();
     for code in codes {
         if code != ErrorCode::InvalidToken && !is_of_keys(code) {
@@ -74,8 +75,6 @@ pub(super) fn errors() -> Value {
             errors.insert(name(code, false), error(code, false));
         }
     }
-    // The answers to what is no operation at all are described by the text of the document alone.
-    errors.remove(&name(ErrorCode::NotFound, true));
     errors.into()
 }
 

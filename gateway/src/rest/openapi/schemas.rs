@@ -13,10 +13,8 @@ use crate::rest::keys::{ApiKeyCreated, ApiKeyList, ApiKeyRenamed, ApiKeyRevoked}
 use crate::rest::search::SearchResponse;
 use crate::row::{CompanyRow, PersonRow};
 
-/// Names of generic types, as the derivation makes them, and as they are published.
-const NAMES: [(&str, &str); 6] = [
-    ("SearchResponse_CompanyRow", "CompanySearchResponse"),
-    ("SearchResponse_PersonRow", "PeopleSearchResponse"),
+/// Names of types, as the derivation makes them, and as they are published.
+const NAMES: [(&str, &str); 4] = [
     ("SearchData_CompanyRow", "CompanySearchData"),
     ("SearchData_PersonRow", "PeopleSearchData"),
     ("CompanyRow", "Company"),
@@ -34,15 +32,28 @@ const PARTIAL: [(&str, &[&str]); 4] = [
 /// Every schema.
 pub(super) fn all() -> Value {
     let mut schemas = Map::new();
-    add::<Error>(&mut schemas);
-    add::<SearchResponse<CompanyRow>>(&mut schemas);
-    add::<SearchResponse<PersonRow>>(&mut schemas);
-    add::<ApiKeyList>(&mut schemas);
-    add::<ApiKeyCreated>(&mut schemas);
-    add::<ApiKeyRenamed>(&mut schemas);
-    add::<ApiKeyRevoked>(&mut schemas);
+    add::<Error>(&mut schemas, &Error::name());
+    add::<CompanyRow>(&mut schemas, "Company");
+    add::<PersonRow>(&mut schemas, "Person");
+    add::<SearchResponse<CompanyRow>>(&mut schemas, "CompanySearchResponse");
+    add::<SearchResponse<PersonRow>>(&mut schemas, "PeopleSearchResponse");
+    add::<ApiKeyList>(&mut schemas, &ApiKeyList::name());
+    add::<ApiKeyCreated>(&mut schemas, &ApiKeyCreated::name());
+    add::<ApiKeyRenamed>(&mut schemas, &ApiKeyRenamed::name());
+    add::<ApiKeyRevoked>(&mut schemas, &ApiKeyRevoked::name());
+    // The derivation writes the rows of a generic page out; they have a name.
+    for (data, row) in [("CompanySearchData", "Company"), ("PeopleSearchData", "Person")] {
+        if let Some(items) = schemas
+            .get_mut(data)
+            .and_then(|data| data.pointer_mut("/properties/rows/items"))
+        {
+            *items = json!({"$ref": format!("#/components/schemas/{row}")});
+        }
+    }
     for (name, required) in PARTIAL {
-        schemas[name]["required"] = json!(required);
+        if let Some(schema) = schemas.get_mut(name) {
+            schema["required"] = json!(required);
+        }
     }
     schemas.insert(
         "CompanySearchRequest".to_owned(),
@@ -54,15 +65,19 @@ pub(super) fn all() -> Value {
     );
     schemas.insert("CreateKeyRequest".to_owned(), key_request(&[]));
     schemas.insert("RenameKeyRequest".to_owned(), key_request(&[key_body::NAME]));
-    let document =
-        json!({"type": "object", "description": "An OpenAPI document.", "required": ["openapi", "info"]});
+    let document = json!({
+        "type": "object",
+        "description": "An OpenAPI document.",
+        "required": ["openapi", "info"],
+        "properties": {"openapi": {"type": "string", "example": "3.1.0"}, "info": {"type": "object"}},
+    });
     schemas.insert("OpenApiDocument".to_owned(), document);
     schemas.into()
 }
 
-/// A type and all that it refers to.
-fn add<T: ToSchema>(schemas: &mut Map<String, Value>) {
-    let mut found: Vec<(String, RefOr<Schema>)> = vec![(T::name().into_owned(), T::schema())];
+/// A type, by this name, and all that it refers to.
+fn add<T: ToSchema>(schemas: &mut Map<String, Value>, name: &str) {
+    let mut found: Vec<(String, RefOr<Schema>)> = vec![(name.to_owned(), T::schema())];
     T::schemas(&mut found);
     for (name, schema) in found {
         // A schema is made of what JSON is made of.
