@@ -191,10 +191,14 @@ mod tests {
         assert!(state.keys.len() <= MAX_REMEMBERED);
     }
 
-    /// Leads to the Redis at this address until it is cut.
-    async fn line_to(address: String, lines: &Shutdown) -> (redis::Client, Arc<Mutex<Vec<AbortHandle>>>) {
+    /// Leads to the Redis at this URL, with its password if there is one, until it is cut.
+    async fn line_to(url: &str, lines: &Shutdown) -> (redis::Client, Arc<Mutex<Vec<AbortHandle>>>) {
+        let rest = url.strip_prefix("redis://").unwrap().trim_end_matches('/');
+        let (user, address) = rest.rsplit_once('@').unwrap_or(("", rest));
+        let (user, address) = (user.to_owned(), address.to_owned());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let client = redis::Client::open(format!("redis://{}", listener.local_addr().unwrap())).unwrap();
+        let near = listener.local_addr().unwrap();
+        let client = redis::Client::open(format!("redis://{user}@{near}")).unwrap();
         let open = Arc::new(Mutex::new(Vec::new()));
         let (opened, spawner) = (Arc::clone(&open), lines.clone());
         lines.spawn(async move {
@@ -224,12 +228,8 @@ mod tests {
         )]
         let url =
             std::env::var("DS_TEST__REDIS_URL").expect("DS_TEST__REDIS_URL is not set: run `./dev test`");
-        let address = url
-            .trim_start_matches("redis://")
-            .trim_end_matches('/')
-            .to_owned();
         let lines = Shutdown::new();
-        let (client, open) = line_to(address, &lines).await;
+        let (client, open) = line_to(&url, &lines).await;
         let changes = Arc::new(KeyChanges::default());
         let listening = Arc::clone(&changes);
         let listener = lines.spawn(async move { listening.listen(&client).await });
