@@ -215,7 +215,7 @@ impl Connection {
         let response = prepare(client.request(method, &url))
             .send()
             .await
-            .map_err(|error| unusable(&error))?;
+            .map_err(|error| unusable(&error.without_url()))?;
         let status = response.status();
         let body = response.bytes().await.map_err(|error| unusable(&error))?;
         let value: Value = serde_json::from_slice(&body).map_err(|_| {
