@@ -4,5 +4,6 @@
 //! and `engine` (the index).
 
 pub mod document;
+pub mod engine;
 pub mod plan;
 pub mod record;

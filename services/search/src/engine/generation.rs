@@ -1,0 +1,241 @@
+//! A generation of the index: companies and people, built from one point of the change feed on.
+
+use std::fs;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tantivy::IndexWriter;
+
+use super::error::{IndexError, Unreadable};
+use super::half::{Half, write};
+use super::schema::Fields;
+use super::search::search;
+use super::settings::IndexSettings;
+use crate::document::{Change, Document};
+use crate::plan::{EngineError, Hits, Kind, Plan};
+
+const COMPANIES: &str = "companies";
+const PEOPLE: &str = "people";
+
+/// Companies and people in a directory, searched by many and written by one at a time.
+pub struct Generation {
+    fields: Fields,
+    companies: Half,
+    people: Half,
+    writing: Mutex<Writing>,
+    /// Apart from the writing, so that no one who asks for it has to wait for a commit.
+    position: Mutex<Option<i64>>,
+}
+
+struct Writing {
+    companies: IndexWriter,
+    people: IndexWriter,
+    /// Whether a failure may have left something written that no one knows of.
+    failed: bool,
+}
+
+/// What is in the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexStatus {
+    /// The companies.
+    pub companies: KindStatus,
+    /// The people.
+    pub people: KindStatus,
+    /// The position of the change feed up to which everything is in it; none before the first commit.
+    pub position: Option<i64>,
+}
+
+/// What is in the index of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KindStatus {
+    /// Documents that a search can find.
+    pub documents: u64,
+    /// Segments.
+    pub segments: u64,
+    /// Bytes on disk.
+    pub bytes: u64,
+}
+
+impl Generation {
+    /// Makes an empty one in a directory that must not be there yet.
+    pub(super) fn create(dir: &Path, settings: &IndexSettings) -> Result<Self, IndexError> {
+        fs::create_dir(dir).map_err(|error| IndexError::io(dir, error))?;
+        let fields = Fields::new();
+        let companies = Half::create(&dir.join(COMPANIES), &fields)?;
+        let people = Half::create(&dir.join(PEOPLE), &fields)?;
+        Self::with_writers(fields, companies, people, settings)
+    }
+
+    /// Opens the halves of one that is there.
+    pub(super) fn open(dir: &Path, settings: &IndexSettings) -> Result<Result<Self, Unreadable>, IndexError> {
+        let fields = Fields::new();
+        let open = |name| Half::open(&dir.join(name), &fields, settings.verify_on_open);
+        let (companies, people) = match (open(COMPANIES), open(PEOPLE)) {
+            (Ok(companies), Ok(people)) => (companies, people),
+            (Err(unreadable), _) | (_, Err(unreadable)) => return Ok(Err(unreadable)),
+        };
+        Self::with_writers(fields, companies, people, settings).map(Ok)
+    }
+
+    fn with_writers(
+        fields: Fields,
+        companies: Half,
+        people: Half,
+        settings: &IndexSettings,
+    ) -> Result<Self, IndexError> {
+        let writing = Writing {
+            companies: companies.writer(settings)?,
+            people: people.writer(settings)?,
+            failed: false,
+        };
+        let position = Mutex::new(committed(&companies, &people)?);
+        Ok(Self {
+            fields,
+            companies,
+            people,
+            writing: Mutex::new(writing),
+            position,
+        })
+    }
+
+    /// Writes changes, of which no search sees anything before the next [`Generation::commit`]. Of several changes
+    /// of a record the last one counts, and writing them again changes nothing.
+    ///
+    /// After an error, here or in a commit, all that was written since the last commit is dropped: go on from
+    /// [`Generation::position`].
+    pub fn write(&self, changes: &[Change]) -> Result<(), IndexError> {
+        self.writing(|writing| {
+            for change in changes {
+                let writer = match change {
+                    Change::Put(document) => writing.writer(document.kind),
+                    Change::Delete(kind, _) => writing.writer(*kind),
+                };
+                write(writer, &self.fields, change)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Writes documents of which none has been written to this generation before: a first load, which spares looking
+    /// for what they would replace. Otherwise as [`Generation::write`].
+    pub fn fill(&self, documents: &[Document]) -> Result<(), IndexError> {
+        self.writing(|writing| {
+            for document in documents {
+                writing
+                    .writer(document.kind)
+                    .add_document(self.fields.document(document))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Makes durable and visible what was written, together with the position of the change feed up to which
+    /// everything has been. A search that starts when this has returned sees it.
+    pub fn commit(&self, position: i64) -> Result<(), IndexError> {
+        self.writing(|writing| {
+            self.companies.commit(&mut writing.companies, position)?;
+            self.people.commit(&mut writing.people, position)?;
+            self.note(Some(position));
+            Ok(())
+        })
+    }
+
+    /// [`Generation::write`] and [`Generation::commit`].
+    pub fn apply(&self, changes: &[Change], position: i64) -> Result<(), IndexError> {
+        self.write(changes)?;
+        self.commit(position)
+    }
+
+    /// The position up to which everything is in it, none before the first commit. After a crash between the
+    /// commits of the two halves it is the earlier one; what comes behind it is to be written again.
+    pub fn position(&self) -> Option<i64> {
+        *self.position.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is in it.
+    pub fn status(&self) -> Result<IndexStatus, IndexError> {
+        let status = |half: &Half| {
+            let searcher = half.searcher();
+            let segments = searcher.segment_readers().len() as u64;
+            Ok::<_, IndexError>(KindStatus {
+                documents: searcher.num_docs(),
+                segments,
+                bytes: half.bytes()?,
+            })
+        };
+        Ok(IndexStatus {
+            companies: status(&self.companies)?,
+            people: status(&self.people)?,
+            position: self.position(),
+        })
+    }
+
+    pub(super) fn search(&self, plan: &Plan) -> Result<Hits, EngineError> {
+        let half = match plan.kind {
+            Kind::Company => &self.companies,
+            Kind::Person => &self.people,
+        };
+        search(&half.searcher(), &self.fields, plan)
+    }
+
+    fn note(&self, position: Option<i64>) {
+        *self.position.lock().unwrap_or_else(PoisonError::into_inner) = position;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Writing> {
+        self.writing.lock().unwrap_or_else(|poisoned| {
+            let mut writing = poisoned.into_inner();
+            writing.failed = true;
+            writing
+        })
+    }
+
+    /// Does some writing. What fails leaves the state of the last commit behind.
+    fn writing(&self, work: impl FnOnce(&mut Writing) -> tantivy::Result<()>) -> Result<(), IndexError> {
+        let mut writing = self.lock();
+        if writing.failed {
+            self.roll_back(&mut writing)?;
+        }
+        work(&mut writing).map_err(|error| {
+            writing.failed = true;
+            if let Err(error) = self.roll_back(&mut writing) {
+                tracing::error!(%error, "the index could not be rolled back; tried again with the next change");
+            }
+            IndexError::from(error)
+        })
+    }
+
+    fn roll_back(&self, writing: &mut Writing) -> tantivy::Result<()> {
+        Half::roll_back(&mut writing.companies)?;
+        Half::roll_back(&mut writing.people)?;
+        self.note(committed(&self.companies, &self.people)?);
+        writing.failed = false;
+        Ok(())
+    }
+}
+
+impl Writing {
+    fn writer(&self, kind: Kind) -> &IndexWriter {
+        match kind {
+            Kind::Company => &self.companies,
+            Kind::Person => &self.people,
+        }
+    }
+}
+
+impl std::fmt::Debug for Generation {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Generation")
+            .field("position", &self.position())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The position that both halves have reached.
+fn committed(companies: &Half, people: &Half) -> tantivy::Result<Option<i64>> {
+    Ok(companies
+        .position()?
+        .zip(people.position()?)
+        .map(|(companies, people)| companies.min(people)))
+}

@@ -1,0 +1,161 @@
+//! One Tantivy index: the companies or the people of a generation.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tantivy::directory::MmapDirectory;
+use tantivy::index::{IndexBuilder, IndexSettings as TantivySettings, IndexSortByField, Order};
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::store::{Compressor, ZstdCompressor};
+use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Searcher};
+
+use super::error::{IndexError, Unreadable};
+use super::schema::{Fields, number_name};
+use super::settings::IndexSettings;
+use crate::document::Change;
+use crate::plan::NumberField;
+
+/// Bytes of rows compressed together. A page of hits that stand apart unpacks a block for each of them, so blocks are
+/// smaller than Tantivy's 16 KiB.
+const ROW_BLOCK: usize = 4 * 1024;
+
+/// An index of one kind.
+pub(super) struct Half {
+    dir: PathBuf,
+    index: Index,
+    reader: IndexReader,
+}
+
+impl Half {
+    /// Makes an empty index in a directory that must not be there yet.
+    pub(super) fn create(dir: &Path, fields: &Fields) -> Result<Self, IndexError> {
+        fs::create_dir(dir).map_err(|error| IndexError::io(dir, error))?;
+        let settings = TantivySettings {
+            sort_by_field: Some(IndexSortByField {
+                field: number_name(NumberField::InfoUpdatedAt).to_owned(),
+                order: Order::Desc,
+            }),
+            docstore_compression: Compressor::Zstd(ZstdCompressor {
+                compression_level: Some(1),
+            }),
+            docstore_blocksize: ROW_BLOCK,
+            // Threads are counted in the settings; this one would not be.
+            docstore_compress_dedicated_thread: false,
+            ..TantivySettings::default()
+        };
+        let index = IndexBuilder::new()
+            .schema(fields.schema.clone())
+            .settings(settings)
+            .create_in_dir(dir)?;
+        Self::with_reader(dir, index).map_err(IndexError::from)
+    }
+
+    /// Opens an index, whose files are all read once if `verify`.
+    pub(super) fn open(dir: &Path, fields: &Fields, verify: bool) -> Result<Self, Unreadable> {
+        let directory = MmapDirectory::open(dir).map_err(|error| Unreadable::damaged(error.into()))?;
+        let index = Index::open(directory).map_err(Unreadable::damaged)?;
+        if index.schema() != fields.schema {
+            return Err(Unreadable::OtherFormat);
+        }
+        if verify {
+            let damaged = index.validate_checksum().map_err(Unreadable::damaged)?;
+            if let Some(file) = damaged.into_iter().next() {
+                return Err(Unreadable::Checksum { file });
+            }
+        }
+        Self::with_reader(dir, index).map_err(Unreadable::damaged)
+    }
+
+    fn with_reader(dir: &Path, index: Index) -> tantivy::Result<Self> {
+        // Reloaded after each commit by the one who commits, so that a search behind a commit sees it.
+        let reader = index
+            .reader_builder()
+            .reload_policy(ReloadPolicy::Manual)
+            .try_into()?;
+        Ok(Self {
+            dir: dir.to_owned(),
+            index,
+            reader,
+        })
+    }
+
+    pub(super) fn writer(&self, settings: &IndexSettings) -> tantivy::Result<IndexWriter> {
+        let options = IndexWriterOptions::builder()
+            .num_worker_threads(settings.writer_threads)
+            .memory_budget_per_thread(settings.writer_memory_bytes / settings.writer_threads.max(1))
+            .num_merge_threads(settings.merge_threads)
+            .build();
+        let writer = self.index.writer_with_options(options)?;
+        writer.set_merge_policy(Box::new(merge_policy()));
+        Ok(writer)
+    }
+
+    pub(super) fn searcher(&self) -> Searcher {
+        self.reader.searcher()
+    }
+
+    /// The position of the last commit.
+    pub(super) fn position(&self) -> tantivy::Result<Option<i64>> {
+        Ok(self
+            .index
+            .load_metas()?
+            .payload
+            .and_then(|payload| payload.parse().ok()))
+    }
+
+    /// Commits what was written, with the position, and shows it to the searches that start from now on.
+    pub(super) fn commit(&self, writer: &mut IndexWriter, position: i64) -> tantivy::Result<()> {
+        let mut commit = writer.prepare_commit()?;
+        commit.set_payload(&position.to_string());
+        commit.commit()?;
+        self.reader.reload()
+    }
+
+    /// Drops what was written since the last commit.
+    pub(super) fn roll_back(writer: &mut IndexWriter) -> tantivy::Result<()> {
+        writer.rollback()?;
+        // Rolling back makes a new writer.
+        writer.set_merge_policy(Box::new(merge_policy()));
+        Ok(())
+    }
+
+    /// Bytes of its files.
+    pub(super) fn bytes(&self) -> Result<u64, IndexError> {
+        let failed = |error| IndexError::io(&self.dir, error);
+        let mut bytes = 0;
+        for entry in fs::read_dir(&self.dir).map_err(failed)? {
+            // Merges come to their end and remove files meanwhile.
+            if let Ok(metadata) = entry.map_err(failed)?.metadata() {
+                bytes += metadata.len();
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// Hands the change to the writer of its kind.
+pub(super) fn write(writer: &IndexWriter, fields: &Fields, change: &Change) -> tantivy::Result<()> {
+    match change {
+        Change::Put(document) => {
+            writer.delete_term(fields.id_term(document.id));
+            writer.add_document(fields.document(document))?;
+        }
+        Change::Delete(_, id) => {
+            writer.delete_term(fields.id_term(*id));
+        }
+    }
+    Ok(())
+}
+
+/// For a commit several times a second: segments of up to a thousand documents are one layer, merged by fives, so
+/// that what is merged over and over is small; then layers by factors of four, so that three million documents are
+/// in some fifteen segments, since each costs a search its look-ups. A segment a fifth of which is deleted is
+/// written anew.
+fn merge_policy() -> LogMergePolicy {
+    let mut policy = LogMergePolicy::default();
+    policy.set_min_num_segments(5);
+    policy.set_min_layer_size(1_000);
+    policy.set_level_log_size(2.0);
+    policy.set_del_docs_ratio_before_merge(0.2);
+    policy
+}

@@ -1,0 +1,236 @@
+//! What Tantivy keeps of a [`Document`].
+//!
+//! Both kinds have one schema; a field that a kind does not use costs nothing. Nothing is kept that is not asked
+//! for: positions for text alone, no norms, no statistics beyond what comes with the postings.
+
+use tantivy::schema::{
+    BytesOptions, Field, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
+};
+use tantivy::tokenizer::{PreTokenizedString, Token};
+use tantivy::{TantivyDocument, Term};
+use uuid::Uuid;
+
+use crate::document::{Document, MAX_SLOTS};
+use crate::plan::{KeyField, Kind, NumberField, OrderField, Slot, TextField};
+
+/// Column of the id's upper half, as a number that compares as its bytes do.
+pub(super) const ID_HIGH: &str = "id_high";
+/// Column of the id's lower half.
+pub(super) const ID_LOW: &str = "id_low";
+
+const TEXTS: [TextField; 8] = [
+    TextField::CompanyName,
+    TextField::CompanyFullName,
+    TextField::BusinessTypes,
+    TextField::Tags,
+    TextField::Description,
+    TextField::JobTitles,
+    TextField::Place,
+    TextField::PeoplePlaces,
+];
+const KEYS: [KeyField; 6] = [
+    KeyField::Website,
+    KeyField::Domain,
+    KeyField::BusinessEmail,
+    KeyField::Phone,
+    KeyField::WholeTag,
+    KeyField::Flag,
+];
+const NUMBERS: [NumberField; 3] = [
+    NumberField::InfoUpdatedAt,
+    NumberField::FoundedDate,
+    NumberField::EmployeeCount,
+];
+const ORDERS: [OrderField; 3] = [OrderField::Name, OrderField::JobTitle, OrderField::CompanyName];
+
+// Fields are looked up by the place of their names in the enumerations.
+const _: () = {
+    let mut index = 0;
+    while index < TEXTS.len() {
+        assert!(TEXTS[index] as usize == index);
+        index += 1;
+    }
+    index = 0;
+    while index < KEYS.len() {
+        assert!(KEYS[index] as usize == index);
+        index += 1;
+    }
+    index = 0;
+    while index < NUMBERS.len() {
+        assert!(NUMBERS[index] as usize == index);
+        index += 1;
+    }
+    index = 0;
+    while index < ORDERS.len() {
+        assert!(ORDERS[index] as usize == index);
+        index += 1;
+    }
+};
+
+const fn text_name(field: TextField) -> &'static str {
+    match field {
+        TextField::CompanyName => "text_company_name",
+        TextField::CompanyFullName => "text_company_full_name",
+        TextField::BusinessTypes => "text_business_types",
+        TextField::Tags => "text_tags",
+        TextField::Description => "text_description",
+        TextField::JobTitles => "text_job_titles",
+        TextField::Place => "text_place",
+        TextField::PeoplePlaces => "text_people_places",
+    }
+}
+
+const fn key_name(field: KeyField) -> &'static str {
+    match field {
+        KeyField::Website => "key_website",
+        KeyField::Domain => "key_domain",
+        KeyField::BusinessEmail => "key_business_email",
+        KeyField::Phone => "key_phone",
+        KeyField::WholeTag => "key_whole_tag",
+        KeyField::Flag => "key_flag",
+    }
+}
+
+/// Column of a number.
+pub(super) const fn number_name(field: NumberField) -> &'static str {
+    match field {
+        NumberField::InfoUpdatedAt => "number_info_updated_at",
+        NumberField::FoundedDate => "number_founded_date",
+        NumberField::EmployeeCount => "number_employee_count",
+    }
+}
+
+/// Column of a text to order by.
+pub(super) const fn order_name(field: OrderField) -> &'static str {
+    match field {
+        OrderField::Name => "order_name",
+        OrderField::JobTitle => "order_job_title",
+        OrderField::CompanyName => "order_company_name",
+    }
+}
+
+/// Whether the field of a document of this kind has many values. Where it has one, its words may stand beyond
+/// [`MAX_SLOTS`], and positions tell no values.
+pub(super) const fn has_many_values(kind: Kind, field: TextField) -> bool {
+    match field {
+        TextField::BusinessTypes | TextField::Tags | TextField::PeoplePlaces => true,
+        TextField::JobTitles => matches!(kind, Kind::Company),
+        TextField::CompanyName | TextField::CompanyFullName | TextField::Description | TextField::Place => {
+            false
+        }
+    }
+}
+
+/// The schema and its fields.
+#[derive(Clone)]
+pub(super) struct Fields {
+    pub(super) schema: Schema,
+    pub(super) id: Field,
+    pub(super) row: Field,
+    id_high: Field,
+    id_low: Field,
+    texts: [Field; TEXTS.len()],
+    keys: [Field; KEYS.len()],
+    numbers: [Field; NUMBERS.len()],
+    orders: [Field; ORDERS.len()],
+}
+
+impl Fields {
+    pub(super) fn new() -> Self {
+        let indexed = |option| {
+            let indexing = TextFieldIndexing::default()
+                .set_tokenizer("raw")
+                .set_index_option(option)
+                .set_fieldnorms(false);
+            TextOptions::default().set_indexing_options(indexing)
+        };
+        let text = indexed(IndexRecordOption::WithFreqsAndPositions);
+        let key = indexed(IndexRecordOption::Basic);
+        let number = NumericOptions::default().set_fast();
+        let mut schema = Schema::builder();
+        let id = schema.add_bytes_field("id", BytesOptions::default().set_indexed());
+        let id_high = schema.add_u64_field(ID_HIGH, number.clone());
+        let id_low = schema.add_u64_field(ID_LOW, number.clone());
+        let row = schema.add_bytes_field("row", BytesOptions::default().set_stored());
+        let texts = TEXTS.map(|field| schema.add_text_field(text_name(field), text.clone()));
+        let keys = KEYS.map(|field| schema.add_text_field(key_name(field), key.clone()));
+        let numbers = NUMBERS.map(|field| schema.add_i64_field(number_name(field), number.clone()));
+        let orders = ORDERS
+            .map(|field| schema.add_text_field(order_name(field), TextOptions::default().set_fast("raw")));
+        Self {
+            schema: schema.build(),
+            id,
+            row,
+            id_high,
+            id_low,
+            texts,
+            keys,
+            numbers,
+            orders,
+        }
+    }
+
+    pub(super) const fn text(&self, field: TextField) -> Field {
+        self.texts[field as usize]
+    }
+
+    pub(super) const fn key(&self, field: KeyField) -> Field {
+        self.keys[field as usize]
+    }
+
+    /// The term of the document with this id.
+    pub(super) fn id_term(&self, id: Uuid) -> Term {
+        Term::from_field_bytes(self.id, id.as_bytes())
+    }
+
+    /// What Tantivy is given of a document.
+    pub(super) fn document(&self, document: &Document) -> TantivyDocument {
+        let mut out = TantivyDocument::new();
+        let (high, low) = document.id.as_u64_pair();
+        out.add_bytes(self.id, document.id.as_bytes());
+        out.add_u64(self.id_high, high);
+        out.add_u64(self.id_low, low);
+        out.add_bytes(self.row, &document.row);
+        for (field, values) in &document.texts {
+            let many = has_many_values(document.kind, *field);
+            out.add_pre_tokenized_text(self.text(*field), tokens(values, many));
+        }
+        for (field, terms) in &document.keys {
+            for term in terms {
+                out.add_text(self.key(*field), term);
+            }
+        }
+        for (field, number) in &document.numbers {
+            out.add_i64(self.numbers[*field as usize], *number);
+        }
+        for (field, text) in &document.orders {
+            out.add_text(self.orders[*field as usize], text);
+        }
+        out
+    }
+}
+
+/// Most values of a field, so that positions stay within 32 bits.
+const MOST_VALUES: usize = u32::MAX as usize / MAX_SLOTS - 1;
+
+/// The values' terms at their positions, ascending, as the index wants them.
+fn tokens(values: &[Vec<Slot>], many: bool) -> PreTokenizedString {
+    let most = if many { MAX_SLOTS } else { usize::MAX };
+    let mut tokens = Vec::with_capacity(values.iter().map(Vec::len).sum());
+    for (number, value) in values.iter().take(MOST_VALUES).enumerate() {
+        for (offset, slot) in value.iter().take(most).enumerate() {
+            let position = number * MAX_SLOTS + offset;
+            tokens.extend(slot.iter().map(|term| Token {
+                offset_from: 0,
+                offset_to: 0,
+                position,
+                text: term.clone(),
+                position_length: 1,
+            }));
+        }
+    }
+    PreTokenizedString {
+        text: String::new(),
+        tokens,
+    }
+}

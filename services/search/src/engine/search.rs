@@ -1,0 +1,316 @@
+//! Answering a plan.
+
+use std::rc::Rc;
+
+use bytes::Bytes;
+use tantivy::index::SegmentReader;
+use tantivy::schema::Value;
+use tantivy::{DocAddress, DocId, Searcher, SegmentOrdinal, TantivyDocument, TantivyError};
+
+use super::deadline::Deadline;
+use super::order::{Places, compare};
+use super::schema::Fields;
+use super::score::Scorer;
+use super::segment::{Segment, first};
+use super::top::Top;
+use super::window::Window;
+use crate::plan::{
+    Condition, EngineError, Hit, Hits, NumberField, Order, OrderBy, OrderPosition, OrderValue, Plan,
+};
+
+/// Answers a plan from a searcher of the plan's kind.
+pub(super) fn search(searcher: &Searcher, fields: &Fields, plan: &Plan) -> Result<Hits, EngineError> {
+    let deadline = Rc::new(Deadline::new(plan.deadline));
+    let hits = Search {
+        searcher,
+        fields,
+        plan,
+        deadline: Rc::clone(&deadline),
+    }
+    .run();
+    // What was found once the deadline had passed is not all that there is.
+    if deadline.look() {
+        return Err(EngineError::DeadlineExceeded);
+    }
+    hits.map_err(|error| EngineError::Index(Box::new(error)))
+}
+
+struct Search<'a> {
+    searcher: &'a Searcher,
+    fields: &'a Fields,
+    plan: &'a Plan,
+    deadline: Rc<Deadline>,
+}
+
+/// A document that may be among the hits.
+struct Found {
+    position: OrderPosition,
+    address: DocAddress,
+}
+
+impl Search<'_> {
+    fn run(&self) -> tantivy::Result<Hits> {
+        let wanted = self.plan.window.skip.saturating_add(self.plan.window.limit);
+        // One more tells whether there are more.
+        let keep = wanted.saturating_add(1);
+        let mut best: Vec<Found> = Vec::new();
+        let mut total = 0;
+        for (ordinal, reader) in self.largest_first() {
+            let bound = if best.len() < keep {
+                None
+            } else {
+                best.last().map(|found| &found.position)
+            };
+            let (count, found) = self.segment(ordinal, reader, keep, bound)?;
+            total += count;
+            best = merge(self.plan.order, best, found, keep);
+            if self.deadline.look() {
+                break;
+            }
+        }
+        let more = best.len() > wanted;
+        best.truncate(wanted);
+        best.drain(..self.plan.window.skip.min(best.len()));
+        Ok(Hits {
+            total,
+            hits: self.hits(best)?,
+            more,
+        })
+    }
+
+    /// Segments, the largest first: what it yields spares the others most.
+    fn largest_first(&self) -> Vec<(SegmentOrdinal, &SegmentReader)> {
+        let mut readers: Vec<_> = (0..).zip(self.searcher.segment_readers()).collect();
+        readers.sort_by_key(|(_, reader)| std::cmp::Reverse(reader.num_docs()));
+        readers
+    }
+
+    fn context<'s>(&'s self, reader: &'s SegmentReader) -> Segment<'s> {
+        Segment {
+            reader,
+            fields: self.fields,
+            kind: self.plan.kind,
+            deadline: Rc::clone(&self.deadline),
+        }
+    }
+
+    /// How many of the segment's documents match, and the first of them in order, not behind `bound`.
+    fn segment(
+        &self,
+        ordinal: SegmentOrdinal,
+        reader: &SegmentReader,
+        keep: usize,
+        bound: Option<&OrderPosition>,
+    ) -> tantivy::Result<(u64, Vec<Found>)> {
+        let segment = self.context(reader);
+        let mut docs = segment.docs(&self.plan.filter)?;
+        let known = known_count(reader, docs.known_count());
+        if known == Some(0) {
+            return Ok((0, Vec::new()));
+        }
+        let mut collector = Collector::open(&segment, self.plan, keep, bound)?;
+        let mut total = 0;
+        let mut from = 0;
+        loop {
+            from = docs.next(from);
+            if from >= reader.max_doc() || self.deadline.look() {
+                break;
+            }
+            let mut matching = Window::around(from);
+            from = matching.end();
+            docs.fill(&mut matching);
+            if let Some(alive) = reader.alive_bitset() {
+                matching.retain(|doc| alive.is_alive(doc));
+            }
+            total += u64::from(matching.count());
+            collector.collect(&matching);
+            if collector.is_done
+                && let Some(known) = known
+            {
+                total = known;
+                break;
+            }
+        }
+        let found = collector.finish(ordinal)?;
+        Ok((total, found))
+    }
+
+    fn hits(&self, found: Vec<Found>) -> tantivy::Result<Vec<Hit>> {
+        let own_place = self.own_place(&found)?;
+        let hits = found
+            .into_iter()
+            .zip(own_place)
+            .map(|(Found { position, address }, own_place)| {
+                Ok(Hit {
+                    position,
+                    row: self.row(address)?,
+                    own_place,
+                })
+            });
+        hits.collect()
+    }
+
+    fn row(&self, address: DocAddress) -> tantivy::Result<Bytes> {
+        let document: TantivyDocument = self.searcher.doc(address)?;
+        let row = document
+            .get_first(self.fields.row)
+            .and_then(|value| value.as_bytes().map(Bytes::copy_from_slice));
+        row.ok_or_else(|| TantivyError::InternalError("a document has no row".to_owned()))
+    }
+
+    /// Whether each of the documents meets [`Plan::own_place`].
+    fn own_place(&self, found: &[Found]) -> tantivy::Result<Vec<bool>> {
+        let Some(condition) = &self.plan.own_place else {
+            return Ok(vec![true; found.len()]);
+        };
+        let mut meets = vec![false; found.len()];
+        let mut order: Vec<usize> = (0..found.len()).collect();
+        order.sort_by_key(|index| found[*index].address);
+        for group in order
+            .chunk_by(|left, right| found[*left].address.segment_ord == found[*right].address.segment_ord)
+        {
+            let reader = self.searcher.segment_reader(found[group[0]].address.segment_ord);
+            let docs: Vec<DocId> = group.iter().map(|index| found[*index].address.doc_id).collect();
+            for (index, met) in group.iter().zip(self.meet(reader, condition, &docs)?) {
+                meets[*index] = met;
+            }
+        }
+        Ok(meets)
+    }
+
+    /// Whether each of the segment's documents, which ascend, meets the condition.
+    fn meet(
+        &self,
+        reader: &SegmentReader,
+        condition: &Condition,
+        docs: &[DocId],
+    ) -> tantivy::Result<Vec<bool>> {
+        let mut met = self.context(reader).docs(condition)?;
+        let mut meets = Vec::with_capacity(docs.len());
+        let mut rest = docs;
+        while let Some(first) = rest.first() {
+            let mut window = Window::around(*first);
+            let (here, behind) = rest.split_at(rest.partition_point(|doc| *doc < window.end()));
+            for doc in here {
+                window.insert(*doc);
+            }
+            met.retain(&mut window);
+            meets.extend(here.iter().map(|doc| window.contains(*doc)));
+            rest = behind;
+        }
+        Ok(meets)
+    }
+}
+
+/// How many documents of a set are not deleted, if that is known without counting.
+fn known_count(reader: &SegmentReader, in_set: Option<u64>) -> Option<u64> {
+    match in_set? {
+        all if all == u64::from(reader.max_doc()) => Some(u64::from(reader.num_docs())),
+        count if count == 0 || !reader.has_deletes() => Some(count),
+        _ => None,
+    }
+}
+
+/// Gathers the first documents of a segment.
+struct Collector {
+    places: Places,
+    scorer: Scorer,
+    top: Top,
+    /// Documents before it stand before [`crate::plan::Window::after`].
+    start: DocId,
+    /// Whether the segment is sorted by what is asked for.
+    sorted: bool,
+    /// Whether nothing that is still to come can be among the first.
+    is_done: bool,
+    docs: Vec<DocId>,
+    keys: Vec<super::order::Key>,
+}
+
+impl Collector {
+    fn open(
+        segment: &Segment<'_>,
+        plan: &Plan,
+        keep: usize,
+        bound: Option<&OrderPosition>,
+    ) -> tantivy::Result<Self> {
+        let places = Places::open(segment.reader, plan.order)?;
+        let within = |position: Option<&OrderPosition>| position.map(|position| places.place(position));
+        let after = within(plan.window.after.as_ref()).transpose()?.flatten();
+        let bound = within(bound).transpose()?;
+        let sorted = plan.order
+            == Order {
+                by: OrderBy::Number(NumberField::InfoUpdatedAt),
+                descending: true,
+            };
+        let start = match plan.window.after.as_ref().map(|after| &after.value) {
+            Some(OrderValue::Number(after)) if sorted => {
+                let column = segment.sorted_by()?;
+                first(segment.reader.max_doc(), |doc| {
+                    column.first(doc).is_none_or(|at| at <= *after)
+                })
+            }
+            _ => 0,
+        };
+        Ok(Self {
+            places,
+            scorer: Scorer::new(segment, &plan.ranking, &plan.filter)?,
+            top: Top::new(keep, after, bound.flatten()),
+            start,
+            sorted,
+            // All of the segment stands behind what has been found already.
+            is_done: matches!(bound, Some(None)),
+            docs: Vec::new(),
+            keys: Vec::new(),
+        })
+    }
+
+    fn collect(&mut self, matching: &Window) {
+        if self.is_done || matching.end() <= self.start {
+            return;
+        }
+        self.docs.clear();
+        self.docs.extend(matching.docs());
+        let scores = self.scorer.score(matching);
+        self.places.keys(matching, &self.docs, scores, &mut self.keys);
+        for (key, doc) in self.keys.iter().zip(&self.docs) {
+            if self.sorted && self.top.is_behind(*key) {
+                self.is_done = true;
+                return;
+            }
+            self.top.offer(*key, *doc, || self.places.id(*doc));
+        }
+    }
+
+    fn finish(self, segment_ord: SegmentOrdinal) -> tantivy::Result<Vec<Found>> {
+        let (places, docs): (Vec<_>, Vec<_>) = self.top.into_sorted().into_iter().unzip();
+        let positions = self.places.positions(&places)?;
+        let found = positions.into_iter().zip(docs);
+        Ok(found
+            .map(|(position, doc_id)| Found {
+                position,
+                address: DocAddress { segment_ord, doc_id },
+            })
+            .collect())
+    }
+}
+
+/// The first `keep` of two sorted lists.
+fn merge(order: Order, left: Vec<Found>, right: Vec<Found>, keep: usize) -> Vec<Found> {
+    if left.is_empty() {
+        return right;
+    }
+    let mut left = left.into_iter().peekable();
+    let mut right = right.into_iter().peekable();
+    let mut merged = Vec::new();
+    while merged.len() < keep {
+        let from_left = match (left.peek(), right.peek()) {
+            (Some(left), Some(right)) => compare(order, &left.position, &right.position).is_le(),
+            (left, _) => left.is_some(),
+        };
+        let Some(next) = (if from_left { left.next() } else { right.next() }) else {
+            break;
+        };
+        merged.push(next);
+    }
+    merged
+}

@@ -1,0 +1,334 @@
+//! From conditions to sets of documents, for one segment.
+//!
+//! What needs no positions gets none: alternatives are united whatever the field; in a field of one value all words
+//! are a conjunction of terms; one word is a term. Only phrases, and all words within one of many values, are
+//! checked by positions ([`WordDocs`]), and only in the documents that have the words.
+
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tantivy::columnar::Column;
+use tantivy::index::{InvertedIndexReader, SegmentReader};
+use tantivy::postings::SegmentPostings;
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocId, TERMINATED, Term};
+use uuid::Uuid;
+
+use super::deadline::Deadline;
+use super::docs::{AllDocs, AnyDocs, BitDocs, BoxDocs, NotDocs, NumberDocs, RangeDocs, TermDocs};
+use super::schema::{Fields, has_many_values, number_name};
+use super::words::{Expression, MatcherBuilder, WordDocs};
+use crate::plan::{Condition, InValue, KeyField, Kind, NumberField, Phrase, TextField};
+
+/// How often the clock is looked at while a dictionary is read, in terms.
+const LOOKS: u32 = 256;
+
+/// A segment that is asked.
+pub(super) struct Segment<'a> {
+    pub(super) reader: &'a SegmentReader,
+    pub(super) fields: &'a Fields,
+    pub(super) kind: Kind,
+    pub(super) deadline: Rc<Deadline>,
+}
+
+impl Segment<'_> {
+    /// The documents that meet the condition.
+    pub(super) fn docs(&self, condition: &Condition) -> tantivy::Result<BoxDocs> {
+        match condition {
+            Condition::Everything => Ok(self.range(0..self.reader.max_doc())),
+            Condition::Text { fields, expression } => self.text(fields, expression),
+            Condition::Key { field, any } => self.key(*field, any),
+            Condition::KeyPrefix { field, prefix } => self.key_prefix(*field, prefix),
+            Condition::Range { field, from, to } => self.number(*field, *from, *to),
+            Condition::Ids(ids) => self.ids(ids),
+            Condition::All(parts) => Ok(self.all(collect(parts, |part| self.docs(part))?)),
+            Condition::Any(parts) => Ok(self.any(collect(parts, |part| self.docs(part))?)),
+            Condition::Not(part) => {
+                let part = self.docs(part)?;
+                if is_none(&part) {
+                    return Ok(self.range(0..self.reader.max_doc()));
+                }
+                Ok(Box::new(NotDocs::new(self.reader.max_doc(), part)))
+            }
+        }
+    }
+
+    /// The documents in one value of one of whose fields the expression holds.
+    pub(super) fn text(&self, fields: &[TextField], expression: &InValue) -> tantivy::Result<BoxDocs> {
+        Ok(self.any(collect(fields, |field| self.in_value(*field, expression))?))
+    }
+
+    /// Column of the value that segments are sorted by, descending.
+    pub(super) fn sorted_by(&self) -> tantivy::Result<Column<i64>> {
+        self.reader
+            .fast_fields()
+            .i64(number_name(NumberField::InfoUpdatedAt))
+    }
+
+    fn range(&self, range: Range<DocId>) -> BoxDocs {
+        Box::new(RangeDocs(range.start..range.end.min(self.reader.max_doc())))
+    }
+
+    fn none(&self) -> BoxDocs {
+        self.range(0..0)
+    }
+
+    fn all(&self, mut parts: Vec<BoxDocs>) -> BoxDocs {
+        if parts.iter().any(is_none) {
+            return self.none();
+        }
+        match parts.len() {
+            0 => self.range(0..self.reader.max_doc()),
+            1 => parts.remove(0),
+            _ => Box::new(AllDocs::new(parts)),
+        }
+    }
+
+    fn any(&self, mut parts: Vec<BoxDocs>) -> BoxDocs {
+        parts.retain(|part| !is_none(part));
+        match parts.len() {
+            0 => self.none(),
+            1 => parts.remove(0),
+            _ => Box::new(AnyDocs::new(parts)),
+        }
+    }
+
+    fn in_value(&self, field: TextField, expression: &InValue) -> tantivy::Result<BoxDocs> {
+        let many = has_many_values(self.kind, field);
+        match expression {
+            InValue::Any(parts) => Ok(self.any(collect(parts, |part| self.in_value(field, part))?)),
+            InValue::All(parts) if parts.len() == 1 || (!many && !parts.is_empty()) => {
+                Ok(self.all(collect(parts, |part| self.in_value(field, part))?))
+            }
+            InValue::Phrase(phrase) if phrase.len() == 1 => self.slot(field, &phrase[0]),
+            InValue::All(_) | InValue::Phrase(_) => self.by_position(field, expression, many),
+        }
+    }
+
+    /// The documents with one of the terms.
+    fn slot(&self, field: TextField, terms: &[String]) -> tantivy::Result<BoxDocs> {
+        self.terms(self.fields.text(field), terms.iter().map(String::as_str))
+    }
+
+    fn by_position(&self, field: TextField, expression: &InValue, many: bool) -> tantivy::Result<BoxDocs> {
+        let index = self.reader.inverted_index(self.fields.text(field))?;
+        let mut builder = MatcherBuilder::default();
+        let Some(resolved) = self.resolve(field, &index, expression, &mut builder)? else {
+            return Ok(self.none());
+        };
+        let candidates = self.candidates(field, expression)?;
+        if is_none(&candidates) {
+            return Ok(candidates);
+        }
+        let matcher = builder.build(resolved, many);
+        Ok(Box::new(WordDocs::new(
+            candidates,
+            matcher,
+            Rc::clone(&self.deadline),
+        )))
+    }
+
+    /// The expression over the builder's slots; none if it can't hold in this segment.
+    fn resolve(
+        &self,
+        field: TextField,
+        index: &InvertedIndexReader,
+        expression: &InValue,
+        builder: &mut MatcherBuilder,
+    ) -> tantivy::Result<Option<Expression>> {
+        Ok(match expression {
+            InValue::Phrase(phrase) => {
+                let mut slots = Vec::with_capacity(phrase.len());
+                for slot in phrase {
+                    let slot = builder.slot(slot.clone(), |terms| self.positions(field, index, terms))?;
+                    if builder.is_absent(slot) {
+                        return Ok(None);
+                    }
+                    slots.push(slot);
+                }
+                if slots.is_empty() {
+                    None
+                } else {
+                    Some(Expression::Phrase(builder.phrase(&slots)))
+                }
+            }
+            InValue::All(parts) => {
+                let mut resolved = Vec::with_capacity(parts.len());
+                for part in parts {
+                    let Some(part) = self.resolve(field, index, part, builder)? else {
+                        return Ok(None);
+                    };
+                    resolved.push(part);
+                }
+                if resolved.is_empty() {
+                    None
+                } else {
+                    Some(Expression::All(resolved))
+                }
+            }
+            InValue::Any(parts) => {
+                let mut resolved = Vec::with_capacity(parts.len());
+                for part in parts {
+                    resolved.extend(self.resolve(field, index, part, builder)?);
+                }
+                if resolved.is_empty() {
+                    None
+                } else {
+                    Some(Expression::Any(resolved))
+                }
+            }
+        })
+    }
+
+    fn positions(
+        &self,
+        field: TextField,
+        index: &InvertedIndexReader,
+        terms: &[String],
+    ) -> tantivy::Result<Vec<SegmentPostings>> {
+        let mut all = Vec::with_capacity(terms.len());
+        for term in terms {
+            let term = Term::from_field_text(self.fields.text(field), term);
+            all.extend(index.read_postings(&term, IndexRecordOption::WithFreqsAndPositions)?);
+        }
+        Ok(all)
+    }
+
+    /// Documents that have the words, wherever they stand.
+    fn candidates(&self, field: TextField, expression: &InValue) -> tantivy::Result<BoxDocs> {
+        match expression {
+            InValue::Phrase(phrase) => {
+                let slots = distinct(phrase);
+                Ok(self.all(collect(&slots, |slot| self.slot(field, slot))?))
+            }
+            InValue::All(parts) => Ok(self.all(collect(parts, |part| self.candidates(field, part))?)),
+            InValue::Any(parts) => Ok(self.any(collect(parts, |part| self.candidates(field, part))?)),
+        }
+    }
+
+    fn key(&self, field: KeyField, terms: &[String]) -> tantivy::Result<BoxDocs> {
+        self.terms(self.fields.key(field), terms.iter().map(String::as_str))
+    }
+
+    fn terms<'t>(&self, field: Field, terms: impl Iterator<Item = &'t str>) -> tantivy::Result<BoxDocs> {
+        let index = self.reader.inverted_index(field)?;
+        let mut parts: Vec<BoxDocs> = Vec::new();
+        for term in terms {
+            let term = Term::from_field_text(field, term);
+            if let Some(postings) = index.read_block_postings(&term, IndexRecordOption::Basic)? {
+                parts.push(Box::new(TermDocs::new(postings, self.reader.max_doc())));
+            }
+        }
+        Ok(self.any(parts))
+    }
+
+    fn key_prefix(&self, field: KeyField, prefix: &str) -> tantivy::Result<BoxDocs> {
+        let index = self.reader.inverted_index(self.fields.key(field))?;
+        let mut found = BitDocs::none(self.reader.max_doc());
+        let mut stream = index.terms().range().ge(prefix.as_bytes()).into_stream()?;
+        let mut looks = 0;
+        while let Some((term, info)) = stream.next() {
+            if !term.starts_with(prefix.as_bytes()) {
+                break;
+            }
+            looks += 1;
+            if looks % LOOKS == 0 && self.deadline.look() {
+                break;
+            }
+            let mut postings = index.read_block_postings_from_terminfo(info, IndexRecordOption::Basic)?;
+            while !postings.docs().is_empty() {
+                for &doc in postings.docs() {
+                    found.insert(doc);
+                }
+                postings.advance();
+            }
+        }
+        Ok(if found.is_empty() {
+            self.none()
+        } else {
+            Box::new(found)
+        })
+    }
+
+    fn ids(&self, ids: &[Uuid]) -> tantivy::Result<BoxDocs> {
+        let index: Arc<InvertedIndexReader> = self.reader.inverted_index(self.fields.id)?;
+        let mut found = BitDocs::none(self.reader.max_doc());
+        for (id, looks) in ids.iter().zip(1_u32..) {
+            if looks % LOOKS == 0 && self.deadline.look() {
+                break;
+            }
+            let term = self.fields.id_term(*id);
+            if let Some(postings) = index.read_block_postings(&term, IndexRecordOption::Basic)? {
+                // Of a document that was replaced within one commit, the old one is there too, deleted.
+                for &doc in postings.docs() {
+                    found.insert(doc);
+                }
+            }
+        }
+        Ok(if found.is_empty() {
+            self.none()
+        } else {
+            Box::new(found)
+        })
+    }
+
+    fn number(&self, field: NumberField, from: Option<i64>, to: Option<i64>) -> tantivy::Result<BoxDocs> {
+        let from = from.unwrap_or(i64::MIN);
+        let to = to.unwrap_or(i64::MAX);
+        if from > to {
+            return Ok(self.none());
+        }
+        if field == NumberField::InfoUpdatedAt {
+            // Segments are sorted by it, the newest first.
+            let column = self.sorted_by()?;
+            let start = first(self.reader.max_doc(), |doc| {
+                column.first(doc).is_none_or(|at| at <= to)
+            });
+            let end = first(self.reader.max_doc(), |doc| {
+                column.first(doc).is_none_or(|at| at < from)
+            });
+            return Ok(self.range(start..end));
+        }
+        match self.reader.fast_fields().column_opt::<i64>(number_name(field))? {
+            // Bounds below a column's least number would find the least.
+            Some(column) if from <= column.max_value() && column.min_value() <= to => {
+                Ok(Box::new(NumberDocs::new(column, from..=to)))
+            }
+            _ => Ok(self.none()),
+        }
+    }
+}
+
+/// The first document for which `holds` does; it has to hold for all behind it too.
+pub(super) fn first(max_doc: DocId, holds: impl Fn(DocId) -> bool) -> DocId {
+    let (mut low, mut high) = (0, max_doc.min(TERMINATED));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
+}
+
+fn collect<T>(parts: &[T], docs: impl Fn(&T) -> tantivy::Result<BoxDocs>) -> tantivy::Result<Vec<BoxDocs>> {
+    parts.iter().map(docs).collect()
+}
+
+fn is_none(docs: &BoxDocs) -> bool {
+    docs.known_count() == Some(0)
+}
+
+/// The slots of a phrase, each once.
+fn distinct(phrase: &Phrase) -> Phrase {
+    let mut slots = phrase.clone();
+    for slot in &mut slots {
+        slot.sort_unstable();
+    }
+    slots.sort_unstable();
+    slots.dedup();
+    slots
+}

@@ -1,0 +1,28 @@
+//! Settings of the index.
+
+/// What the index may use. Threads and memory are not derived from the machine: the index writes beside searches
+/// that need the cores more, and in containers whose memory the number of cores says nothing about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexSettings {
+    /// Threads that turn documents into segments, for each kind. At least 1, at most 8.
+    pub writer_threads: usize,
+    /// Bytes of memory in which documents are gathered before a segment is written, for each kind, all its threads
+    /// together. At least 15 MB a thread. A rebuild beside a serving index has the same once more.
+    pub writer_memory_bytes: usize,
+    /// Threads that merge segments, for each kind. At least 1.
+    pub merge_threads: usize,
+    /// Whether every file's checksum is checked on open. It reads the whole index, which warms the cache that the
+    /// searches will use; without it only missing, truncated and unreadable files are noticed.
+    pub verify_on_open: bool,
+}
+
+impl Default for IndexSettings {
+    fn default() -> Self {
+        Self {
+            writer_threads: 1,
+            writer_memory_bytes: 96 << 20,
+            merge_threads: 1,
+            verify_on_open: true,
+        }
+    }
+}

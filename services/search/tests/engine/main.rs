@@ -1,0 +1,137 @@
+//! The Tantivy engine against one that looks at every document, and what is left of it after a crash.
+
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+mod damage;
+mod made;
+mod ordering;
+mod reference;
+mod writing;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use bytes::Bytes;
+use proptest::prelude::*;
+use search::document::{Change, Document};
+use search::engine::{Index, IndexSettings, Opened};
+use search::plan::{
+    Condition, Engine, Hits, Kind, NumberField, Order, OrderBy, OrderPosition, OrderValue, Plan, Ranking,
+    Window,
+};
+
+use made::{batches, id, pick, plan};
+use reference::Reference;
+
+/// The least that the writers accept, since many indexes are open at a time.
+pub(crate) fn settings() -> IndexSettings {
+    IndexSettings {
+        writer_memory_bytes: 15_000_000,
+        ..IndexSettings::default()
+    }
+}
+
+pub(crate) fn open(dir: &Path) -> Index {
+    match Index::open(dir, settings()).unwrap() {
+        Opened::Ready(index) => index,
+        Opened::Unusable(unusable) => panic!("{}", unusable.reason()),
+    }
+}
+
+pub(crate) fn document(kind: Kind, number: u8) -> Document {
+    Document {
+        kind,
+        id: id(number),
+        texts: BTreeMap::new(),
+        keys: BTreeMap::new(),
+        numbers: BTreeMap::from([(NumberField::InfoUpdatedAt, i64::from(number))]),
+        orders: BTreeMap::new(),
+        row: Bytes::copy_from_slice(&[number]),
+    }
+}
+
+pub(crate) fn put(document: Document) -> Change {
+    Change::Put(Box::new(document))
+}
+
+/// A plan for everything of a kind, by age, the first `limit`.
+pub(crate) fn everything(kind: Kind, limit: usize) -> Plan {
+    Plan {
+        kind,
+        filter: Condition::Everything,
+        own_place: None,
+        ranking: Ranking::default(),
+        order: Order {
+            by: OrderBy::Number(NumberField::InfoUpdatedAt),
+            descending: true,
+        },
+        window: Window {
+            after: None,
+            skip: 0,
+            limit,
+        },
+        deadline: None,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn agrees_with_looking_at_every_document(
+        batches in batches(),
+        plans in proptest::collection::vec((plan(), pick()), 40),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let index = open(dir.path());
+        let mut reference = Reference::default();
+        for (batch, position) in batches.iter().zip(1..) {
+            index.apply(batch, position).unwrap();
+            reference.apply(batch);
+        }
+        for (mut plan, pick) in plans {
+            let expected = reference.search(&plan).unwrap();
+            prop_assert_eq!(&index.search(&plan).unwrap(), &expected, "{:#?}", plan);
+
+            // From each hit on, and from a position at which nothing stands.
+            plan.window.after = Some(if expected.hits.is_empty() {
+                OrderPosition { value: OrderValue::Missing, id: id(7) }
+            } else {
+                expected.hits[pick.index(expected.hits.len())].position.clone()
+            });
+            if plan.order.by == OrderBy::Relevance && expected.hits.is_empty() {
+                continue;
+            }
+            prop_assert_eq!(index.search(&plan).unwrap(), reference.search(&plan).unwrap(), "{:#?}", plan);
+        }
+    }
+
+    #[test]
+    fn walking_by_position_gives_each_record_once(
+        batches in batches(),
+        mut plan in plan(),
+        limit in 1..5_usize,
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let index = open(dir.path());
+        for (batch, position) in batches.iter().zip(1..) {
+            index.apply(batch, position).unwrap();
+        }
+        plan.window = Window { after: None, skip: 0, limit: 1000 };
+        let all = index.search(&plan).unwrap();
+        prop_assert_eq!(all.total, all.hits.len() as u64);
+
+        plan.window.limit = limit;
+        let mut walked = Vec::new();
+        loop {
+            let Hits { total, hits, more } = index.search(&plan).unwrap();
+            prop_assert_eq!(total, all.total);
+            plan.window.after = hits.last().map(|hit| hit.position.clone());
+            walked.extend(hits);
+            if !more {
+                break;
+            }
+        }
+        prop_assert_eq!(walked, all.hits);
+    }
+}
