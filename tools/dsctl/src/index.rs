@@ -15,6 +15,8 @@ use crate::failure::Failure;
 use crate::import::grouped;
 use crate::output::Output;
 
+/// Between two lines of progress where there is no terminal.
+const LINE_INTERVAL: Duration = Duration::from_secs(5);
 /// Between two looks at the index.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -103,6 +105,7 @@ pub(crate) async fn wait_for(
 ) -> Result<(), Failure> {
     let mut client = IndexServiceClient::new(channel);
     let started = Instant::now();
+    let mut told = started;
     let spinner = if quiet || !std::io::stderr().is_terminal() {
         ProgressBar::hidden()
     } else {
@@ -124,10 +127,12 @@ pub(crate) async fn wait_for(
                 status.position
             )));
         }
-        spinner.set_message(format!(
-            "waiting for the index: {} of {position}",
-            status.position
-        ));
+        let message = format!("waiting for the index: {} of {position}", status.position);
+        if !quiet && spinner.is_hidden() && told.elapsed() >= LINE_INTERVAL {
+            told = Instant::now();
+            eprintln!("{message}");
+        }
+        spinner.set_message(message);
         spinner.tick();
         tokio::time::sleep(LOOK_INTERVAL).await;
     }

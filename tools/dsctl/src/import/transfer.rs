@@ -20,8 +20,8 @@ use crate::connection::GrpcChannel;
 
 /// Batches on their way at a time.
 const WINDOW: usize = 8;
-/// Attempts without an answer between them, before it is given up.
-const ATTEMPTS: u32 = 6;
+/// Attempts without an answer between them, before it is given up: half a minute, enough for a restart.
+const ATTEMPTS: u32 = 8;
 /// Pause before the second attempt; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
