@@ -1,3 +1,95 @@
-//! Companies and people: records, filters, index, reveals.
+//! The search service: companies and people, filters, index, reveals.
 
-fn main() {}
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use runtime::database::check_migrated;
+use runtime::grpc_server;
+use runtime::process::{self, BoxError, Process, Service, with_causes};
+use runtime::settings::Settings;
+use search::config::SearchConfig;
+use search::engine::{Index, IndexError, IndexSettings, Opened};
+use search::feed::Feed;
+use search::grpc::{self, IndexApi, RecordApi, SearchApi};
+use search::place::gazetteer::Gazetteer;
+use search::recording::Recorder;
+use search::search::Search;
+use search::store::{Store, migrator};
+
+struct SearchProcess;
+
+impl Service for SearchProcess {
+    const NAME: &'static str = "search";
+    const ABOUT: &'static str = "Keeps companies and people, and searches them.";
+    const DEFAULT_LISTEN: &'static str = "127.0.0.1:7001";
+    const DEFAULT_ADMIN_LISTEN: &'static str = "127.0.0.1:7101";
+    type Config = SearchConfig;
+
+    fn read(settings: &mut Settings) -> SearchConfig {
+        SearchConfig::read(settings)
+    }
+
+    async fn serve(config: SearchConfig, process: Process) -> Result<(), BoxError> {
+        let pool = config.database.pool()?;
+        check_migrated(&pool, &migrator()).await?;
+        let store = Store::new(pool);
+        // A feed's index is of no use to another: its positions mean other changes.
+        let dir = config.index_dir.join(store.feed().await?.id.to_string());
+        let index = tokio::task::spawn_blocking(move || {
+            // Read now, not by the first search for a place.
+            let _ = Gazetteer::get();
+            open(&dir, config.index)
+        });
+        let index = Arc::new(index.await??);
+
+        let (ambient, shutdown) = (process.ambient.clone(), process.shutdown.clone());
+        let feed = Feed::new(
+            store.clone(),
+            Arc::clone(&index),
+            config.feed,
+            ambient.clone(),
+            shutdown.clone(),
+        );
+        let searchable = process.readiness.condition("the index is built");
+        shutdown.spawn_critical("feed", Arc::clone(&feed).run(searchable));
+        shutdown.spawn_critical("pruning", Arc::clone(&feed).prune());
+
+        let search = Search::new(
+            store.clone(),
+            index,
+            feed.searchable(),
+            config.search,
+            ambient.clone(),
+        );
+        let recorder = Recorder {
+            store,
+            ambient,
+            shutdown,
+        };
+        let service = grpc::service(SearchApi { search }, RecordApi { recorder }, IndexApi { feed });
+        grpc_server::serve(process, config.grpc, service).await
+    }
+
+    async fn migrate(config: SearchConfig) -> Result<(), BoxError> {
+        Ok(config.database.migrate(migrator()).await?)
+    }
+}
+
+/// Opens the index; one that can't be used is put aside, and an empty one is begun.
+fn open(dir: &Path, settings: IndexSettings) -> Result<Index, IndexError> {
+    match Index::open(dir, settings)? {
+        Opened::Ready(index) => Ok(index),
+        Opened::Unusable(unusable) => {
+            tracing::warn!(
+                reason = %with_causes(unusable.reason()),
+                "the index can't be used: it is put aside, and built anew"
+            );
+            unusable.start_afresh()
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    process::run::<SearchProcess>()
+}

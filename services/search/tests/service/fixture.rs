@@ -160,14 +160,15 @@ pub(crate) async fn serve(pool: &PgPool) -> Served {
     }
 }
 
-/// Asks until there is an answer.
+/// Asks until there is an answer; gives up when five minutes of pauses have been in vain.
 pub(crate) async fn until<T>(mut ask: impl AsyncFnMut() -> Option<T>) -> T {
-    loop {
+    for _ in 0..60_000 {
         if let Some(answer) = ask().await {
             return answer;
         }
-        tokio::time::sleep(Duration::from_millis(2)).await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
+    panic!("waited in vain");
 }
 
 impl Served {

@@ -4,6 +4,7 @@
 
 mod fixture;
 mod imports;
+mod index;
 mod paging;
 mod process;
 mod reveals;

@@ -2,9 +2,22 @@
 
 use std::process::{Output, Stdio};
 
+use proto::search::v1::record_service_client::RecordServiceClient;
+use proto::search::v1::search_service_client::SearchServiceClient;
+use proto::search::v1::{ImportRequest, SearchCompaniesRequest, SearchCompaniesResponse, SearchQuery};
 use sqlx::{ConnectOptions as _, PgPool};
 use tempfile::TempDir;
-use tokio::process::Command;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::{Child, Command};
+use tokio::task::JoinHandle;
+use tonic::Request;
+use tonic::transport::Channel;
+
+use crate::fixture::ToImport::Company;
+use crate::fixture::{batch, company, until};
+
+const TOKEN: &str = "a-token-for-tests-long-enough";
 
 fn command(pool: &PgPool, dir: &TempDir, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_search"));
@@ -16,7 +29,7 @@ fn command(pool: &PgPool, dir: &TempDir, arguments: &[&str]) -> Command {
         )
         .env(
             "DS_SEARCH__SERVICE_TOKENS",
-            "tester:search:a-token-for-tests-long-enough",
+            format!("tester:search+admin:{TOKEN}"),
         )
         .env("DS_SEARCH__CURSOR_KEY", "a key of thirty-two characters, or more")
         .env("DS_SEARCH__INDEX_DIR", dir.path())
@@ -85,4 +98,127 @@ async fn settings_that_are_wrong_are_all_told(pool: PgPool) {
         assert!(text(&refused).contains(name), "{name}: {}", text(&refused));
     }
     assert!(!text(&refused).contains("too short"), "a secret is not repeated");
+}
+
+/// A process that serves.
+struct Serving {
+    child: Child,
+    channel: Channel,
+    admin_address: String,
+    /// All it logs, when it has ended.
+    log: JoinHandle<String>,
+}
+
+/// Starts the process and waits until it is ready.
+async fn serve(pool: &PgPool, dir: &TempDir) -> Serving {
+    let mut child = command(pool, dir, &["serve", "--feed-interval", "5ms"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let field = |line: &str, name: &str| {
+        let (_, value) = line.split_once(&format!("{name}="))?;
+        value.split(' ').next().map(str::to_owned)
+    };
+    let mut addresses = None;
+    while let Some(line) = lines.next_line().await.unwrap() {
+        addresses = field(&line, "service.address").zip(field(&line, "admin.address"));
+        if addresses.is_some() {
+            break;
+        }
+    }
+    let (address, admin_address) = addresses.unwrap();
+    #[expect(clippy::disallowed_methods, reason = "it ends with the process")]
+    let log = tokio::spawn(async move {
+        let mut log = String::new();
+        while let Ok(Some(line)) = lines.next_line().await {
+            log.push_str(&line);
+        }
+        log
+    });
+    let channel = Channel::from_shared(format!("http://{address}"))
+        .unwrap()
+        .connect_lazy();
+    let serving = Serving {
+        child,
+        channel,
+        admin_address,
+        log,
+    };
+    until(async || serving.is_ready().await.then_some(())).await;
+    serving
+}
+
+impl Serving {
+    async fn is_ready(&self) -> bool {
+        let mut stream = TcpStream::connect(&self.admin_address).await.unwrap();
+        stream
+            .write_all(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+            .await
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer.starts_with("HTTP/1.1 200")
+    }
+
+    async fn find(&self, name: &str) -> SearchCompaniesResponse {
+        let query = SearchQuery {
+            company_name: name.to_owned(),
+            ..SearchQuery::default()
+        };
+        let request = with_token(SearchCompaniesRequest { query: Some(query) });
+        SearchServiceClient::new(self.channel.clone())
+            .search_companies(request)
+            .await
+            .unwrap()
+            .into_inner()
+    }
+}
+
+fn with_token<T>(message: T) -> Request<T> {
+    let mut request = Request::new(message);
+    request
+        .metadata_mut()
+        .insert("authorization", format!("Bearer {TOKEN}").parse().unwrap());
+    request
+}
+
+#[sqlx::test]
+async fn killed_and_started_again_it_goes_on_and_told_to_stop_it_ends_well(pool: PgPool) {
+    let dir = TempDir::new().unwrap();
+    let mut first = serve(&pool, &dir).await;
+    let records = batch([Company(company("c1", "Zephyrus Bakeries"))]);
+    let request = with_token(tokio_stream::iter([ImportRequest { records }]));
+    let mut client = RecordServiceClient::new(first.channel.clone());
+    let mut answers = client.import(request).await.unwrap().into_inner();
+    assert_eq!(answers.message().await.unwrap().unwrap().stored, 1);
+
+    // A second replica needs a directory of its own.
+    let refused = command(&pool, &dir, &["serve"]).output().await.unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{}", text(&refused));
+    assert!(
+        text(&refused).contains("a directory of its own"),
+        "{}",
+        text(&refused)
+    );
+
+    first.child.kill().await.unwrap();
+    let mut second = serve(&pool, &dir).await;
+    let found =
+        until(async || Some(second.find("zephyrus").await).filter(|found| !found.companies.is_empty())).await;
+    assert_eq!(found.companies[0].name, "Zephyrus Bakeries");
+    let pid = second.child.id().unwrap().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &pid])
+            .status()
+            .await
+            .unwrap()
+            .success()
+    );
+    assert_eq!(second.child.wait().await.unwrap().code(), Some(0));
+    let log = second.log.await.unwrap();
+    for unsaid in ["zephyrus", "Zephyrus", TOKEN] {
+        assert!(!log.contains(unsaid), "{log}");
+    }
 }
