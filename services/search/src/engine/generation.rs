@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use tantivy::IndexWriter;
 
@@ -22,16 +22,16 @@ pub struct Generation {
     fields: Fields,
     companies: Half,
     people: Half,
-    writing: Mutex<Writing>,
+    settings: IndexSettings,
+    /// None behind a failure: the next writing opens new ones, which begin at the last commit.
+    writers: Mutex<Option<Writers>>,
     /// Apart from the writing, so that no one who asks for it has to wait for a commit.
     position: Mutex<Option<i64>>,
 }
 
-struct Writing {
+struct Writers {
     companies: IndexWriter,
     people: IndexWriter,
-    /// Whether a failure may have left something written that no one knows of.
-    failed: bool,
 }
 
 /// What is in the index.
@@ -63,7 +63,7 @@ impl Generation {
         let fields = Fields::new();
         let companies = Half::create(&dir.join(COMPANIES), &fields)?;
         let people = Half::create(&dir.join(PEOPLE), &fields)?;
-        Self::with_writers(fields, companies, people, settings)
+        Self::with_writers(fields, companies, people, settings.clone())
     }
 
     /// Opens the halves of one that is there.
@@ -74,28 +74,30 @@ impl Generation {
             (Ok(companies), Ok(people)) => (companies, people),
             (Err(unreadable), _) | (_, Err(unreadable)) => return Ok(Err(unreadable)),
         };
-        Self::with_writers(fields, companies, people, settings).map(Ok)
+        Self::with_writers(fields, companies, people, settings.clone()).map(Ok)
     }
 
     fn with_writers(
         fields: Fields,
         companies: Half,
         people: Half,
-        settings: &IndexSettings,
+        settings: IndexSettings,
     ) -> Result<Self, IndexError> {
-        let writing = Writing {
-            companies: companies.writer(settings)?,
-            people: people.writer(settings)?,
-            failed: false,
-        };
-        let position = Mutex::new(committed(&companies, &people)?);
-        Ok(Self {
+        let position = companies
+            .position()?
+            .zip(people.position()?)
+            .map(|(companies, people)| companies.min(people));
+        let generation = Self {
             fields,
             companies,
             people,
-            writing: Mutex::new(writing),
-            position,
-        })
+            settings,
+            writers: Mutex::default(),
+            position: Mutex::new(position),
+        };
+        // Opened now, so that what is wrong with them is told now.
+        generation.writing(|_| Ok(()))?;
+        Ok(generation)
     }
 
     /// Writes changes, of which no search sees anything before the next [`Generation::commit`]. Of several changes
@@ -104,11 +106,11 @@ impl Generation {
     /// After an error, here or in a commit, all that was written since the last commit is dropped: go on from
     /// [`Generation::position`].
     pub fn write(&self, changes: &[Change]) -> Result<(), IndexError> {
-        self.writing(|writing| {
+        self.writing(|writers| {
             for change in changes {
                 let writer = match change {
-                    Change::Put(document) => writing.writer(document.kind),
-                    Change::Delete(kind, _) => writing.writer(*kind),
+                    Change::Put(document) => writers.writer(document.kind),
+                    Change::Delete(kind, _) => writers.writer(*kind),
                 };
                 write(writer, &self.fields, change)?;
             }
@@ -119,9 +121,9 @@ impl Generation {
     /// Writes documents of which none has been written to this generation before: a first load, which spares looking
     /// for what they would replace. Otherwise as [`Generation::write`].
     pub fn fill(&self, documents: &[Document]) -> Result<(), IndexError> {
-        self.writing(|writing| {
+        self.writing(|writers| {
             for document in documents {
-                writing
+                writers
                     .writer(document.kind)
                     .add_document(self.fields.document(document))?;
             }
@@ -132,12 +134,12 @@ impl Generation {
     /// Makes durable and visible what was written, together with the position of the change feed up to which
     /// everything has been. A search that starts when this has returned sees it.
     pub fn commit(&self, position: i64) -> Result<(), IndexError> {
-        self.writing(|writing| {
-            self.companies.commit(&mut writing.companies, position)?;
-            self.people.commit(&mut writing.people, position)?;
-            self.note(Some(position));
-            Ok(())
-        })
+        self.writing(|writers| {
+            self.companies.commit(&mut writers.companies, position)?;
+            self.people.commit(&mut writers.people, position)
+        })?;
+        *self.position.lock().unwrap_or_else(PoisonError::into_inner) = Some(position);
+        Ok(())
     }
 
     /// [`Generation::write`] and [`Generation::commit`].
@@ -178,43 +180,31 @@ impl Generation {
         search(&half.searcher(), &self.fields, plan)
     }
 
-    fn note(&self, position: Option<i64>) {
-        *self.position.lock().unwrap_or_else(PoisonError::into_inner) = position;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Writing> {
-        self.writing.lock().unwrap_or_else(|poisoned| {
-            let mut writing = poisoned.into_inner();
-            writing.failed = true;
-            writing
-        })
-    }
-
-    /// Does some writing. What fails leaves the state of the last commit behind.
-    fn writing(&self, work: impl FnOnce(&mut Writing) -> tantivy::Result<()>) -> Result<(), IndexError> {
-        let mut writing = self.lock();
-        if writing.failed {
-            self.roll_back(&mut writing)?;
+    /// Does some writing. What fails, or panics, leaves the state of the last commit behind: of a writer that has
+    /// failed nothing is certain but what it has committed.
+    fn writing(&self, work: impl FnOnce(&mut Writers) -> tantivy::Result<()>) -> Result<(), IndexError> {
+        let mut guard = self.writers.lock().unwrap_or_else(|poisoned| {
+            let mut guard = poisoned.into_inner();
+            *guard = None;
+            self.writers.clear_poison();
+            guard
+        });
+        let writers = match &mut *guard {
+            Some(writers) => writers,
+            none => none.insert(Writers {
+                companies: self.companies.writer(&self.settings)?,
+                people: self.people.writer(&self.settings)?,
+            }),
+        };
+        let done = work(writers);
+        if done.is_err() {
+            *guard = None;
         }
-        work(&mut writing).map_err(|error| {
-            writing.failed = true;
-            if let Err(error) = self.roll_back(&mut writing) {
-                tracing::error!(%error, "the index could not be rolled back; tried again with the next change");
-            }
-            IndexError::from(error)
-        })
-    }
-
-    fn roll_back(&self, writing: &mut Writing) -> tantivy::Result<()> {
-        Half::roll_back(&mut writing.companies)?;
-        Half::roll_back(&mut writing.people)?;
-        self.note(committed(&self.companies, &self.people)?);
-        writing.failed = false;
-        Ok(())
+        Ok(done?)
     }
 }
 
-impl Writing {
+impl Writers {
     fn writer(&self, kind: Kind) -> &IndexWriter {
         match kind {
             Kind::Company => &self.companies,
@@ -230,12 +220,4 @@ impl std::fmt::Debug for Generation {
             .field("position", &self.position())
             .finish_non_exhaustive()
     }
-}
-
-/// The position that both halves have reached.
-fn committed(companies: &Half, people: &Half) -> tantivy::Result<Option<i64>> {
-    Ok(companies
-        .position()?
-        .zip(people.position()?)
-        .map(|(companies, people)| companies.min(people)))
 }

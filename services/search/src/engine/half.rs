@@ -111,14 +111,6 @@ impl Half {
         self.reader.reload()
     }
 
-    /// Drops what was written since the last commit.
-    pub(super) fn roll_back(writer: &mut IndexWriter) -> tantivy::Result<()> {
-        writer.rollback()?;
-        // Rolling back makes a new writer.
-        writer.set_merge_policy(Box::new(merge_policy()));
-        Ok(())
-    }
-
     /// Bytes of its files.
     pub(super) fn bytes(&self) -> Result<u64, IndexError> {
         let failed = |error| IndexError::io(&self.dir, error);

@@ -9,8 +9,8 @@
 //! - **A crash at any point.** A commit of a half carries the position of the change feed in its payload, in the same
 //!   atomic replacement of `meta.json` as its segments. The position of the index is the earlier of its halves'; changes
 //!   replace documents by id, so that writing again what one half had already changes nothing.
-//! - **A write or commit that fails** (disk full, a worker that died) drops everything since the last commit, in both
-//!   halves; the writer goes on from [`Generation::position`]. If even that fails it is tried again with the next write.
+//! - **A write or commit that fails** (disk full, a worker that died) drops the writers, and with them everything since
+//!   the last commit; the next write opens new ones and goes on from [`Generation::position`].
 //! - **A second writer** on the directory is refused by the lock, whether in this process or another.
 //! - **A search beside a commit** has one searcher for all it does and sees the state before or after it.
 //! - **A rebuild** writes a generation of its own that can follow the feed; [`Index::switch`] renames one small file.

@@ -75,7 +75,7 @@ pub(crate) fn everything(kind: Kind, limit: usize) -> Plan {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 2_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, max_shrink_iters: 2_000, ..ProptestConfig::default() })]
 
     #[test]
     fn agrees_with_looking_at_every_document(

@@ -172,6 +172,42 @@ fn a_copy_taken_before_a_commit_opens_at_the_last_one() {
     }
 }
 
+/// The people can't be written for a while, the companies can.
+#[test]
+fn after_a_failure_it_goes_on_from_the_position() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = open(dir.path());
+    index
+        .apply(
+            &[put(document(Kind::Company, 1)), put(document(Kind::Person, 1))],
+            1,
+        )
+        .unwrap();
+    let people = dir.path().join("generation-000001/people");
+    let away = dir.path().join("away");
+    let changes = [put(document(Kind::Company, 2)), put(document(Kind::Person, 2))];
+    fs::rename(&people, &away).unwrap();
+    for _ in 0..3 {
+        index.apply(&changes, 2).unwrap_err();
+        assert_eq!(index.position(), Some(1));
+        assert_eq!(count(&index, Kind::Person), 1);
+    }
+    fs::rename(&away, &people).unwrap();
+    index.apply(&changes, 2).unwrap();
+    assert_eq!(index.position(), Some(2));
+    assert_eq!(
+        (count(&index, Kind::Company), count(&index, Kind::Person)),
+        (2, 2)
+    );
+    drop(index);
+    let index = open(dir.path());
+    assert_eq!(index.position(), Some(2));
+    assert_eq!(
+        (count(&index, Kind::Company), count(&index, Kind::Person)),
+        (2, 2)
+    );
+}
+
 #[test]
 fn a_second_writer_is_refused() {
     let dir = tempfile::tempdir().unwrap();
