@@ -19,7 +19,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::error::{Error, Tried as _};
 use crate::folder::Folder;
-use crate::installation::{Manner, Plan, remove, stop_all};
+use crate::installation::{Installation, Manner, Plan, remove, stop_all};
 use crate::postgres::Durability;
 use crate::stack::reap_nested;
 
@@ -70,10 +70,6 @@ struct Place {
         value_name = "FOLDER"
     )]
     work_dir: PathBuf,
-
-    /// Cargo profile that the processes are built with
-    #[arg(long, env = "DEV_PROFILE", default_value = "release", value_name = "PROFILE")]
-    profile: String,
 }
 
 impl Place {
@@ -87,15 +83,22 @@ impl Place {
         })
     }
 
-    /// What the installation there is like.
-    fn plan(&self) -> Result<Plan, Error> {
-        Ok(Plan {
-            binaries: cargo::binaries(&self.profile)?,
-            cluster: None,
-            database_prefix: String::new(),
-            durability: Durability::Full,
-            settings: crate::daemon::settings_here(),
-        })
+    /// The installation that `up` has made there, to look at and to ask for `dsctl`.
+    fn installation(&self) -> Result<Installation, Error> {
+        let folder = self.existing()?;
+        let binaries = folder.join("bin");
+        Installation::open(folder, plan(binaries))
+    }
+}
+
+/// What an installation by `up` is like.
+fn plan(binaries: PathBuf) -> Plan {
+    Plan {
+        binaries,
+        cluster: None,
+        database_prefix: String::new(),
+        durability: Durability::Full,
+        settings: crate::daemon::settings_here(),
     }
 }
 

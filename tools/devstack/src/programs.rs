@@ -90,27 +90,23 @@ pub(crate) fn provide(needs: &[Need]) -> Result<(), Error> {
     };
     if on_path("apt-get").is_some() {
         let packages: Vec<&str> = missing.iter().flat_map(|need| need.apt()).copied().collect();
-        let packages = packages.join(" ");
         let Some(rights) = rights() else {
-            return Err(by_hand(&format!("sudo apt-get install {packages}")));
+            return Err(by_hand(&format!("sudo apt-get install {}", packages.join(" "))));
         };
-        // A package of a server would start one on its usual port: that one is not ours, and nobody asked for it.
-        let policy = NoServers::begin(rights)?;
-        let installed = install(&what, &format!("{rights}apt-get update -qq")).and_then(|()| {
-            install(
-                &what,
-                &format!("{rights}apt-get install -y -qq --no-install-recommends {packages}"),
-            )
-        });
-        policy.end();
-        installed?;
+        install(
+            &what,
+            "apt-get",
+            &[rights, &["sh", "-c", APT, "sh"], &packages].concat(),
+            &packages,
+        )?;
     } else if on_path("brew").is_some() {
-        let packages = missing
-            .iter()
-            .map(|need| need.brew())
-            .collect::<Vec<_>>()
-            .join(" ");
-        install(&what, &format!("brew install {packages}"))?;
+        let packages: Vec<&str> = missing.iter().map(|need| need.brew()).collect();
+        install(
+            &what,
+            "brew",
+            &[&["brew", "install"], &packages[..]].concat(),
+            &packages,
+        )?;
     } else {
         let packages = "Postgres 15 or newer (initdb, postgres, psql) and Redis (redis-server), on PATH";
         return Err(by_hand(&format!("your system's package manager: {packages}")));
@@ -129,66 +125,44 @@ pub(crate) fn provide(needs: &[Need]) -> Result<(), Error> {
     )))
 }
 
+/// Installs packages; the servers among them are not started: one on its usual port is not ours, and nobody asked for it.
+const APT: &str = r#"
+set -e
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    trap 'rm -f "$policy"' EXIT
+    trap 'exit 1' HUP INT TERM
+    printf '#!/bin/sh\nexit 101\n' > "$policy"
+    chmod 755 "$policy"
+fi
+export DEBIAN_FRONTEND=noninteractive
+apt-get -qq -o DPkg::Lock::Timeout=120 update
+apt-get -qq -o DPkg::Lock::Timeout=120 install -y --no-install-recommends "$@"
+"#;
+
 /// What to put before a command that needs root: nothing, `sudo`, or it can't be had.
-fn rights() -> Option<&'static str> {
+fn rights() -> Option<&'static [&'static str]> {
     if is_root() {
-        return Some("");
+        return Some(&[]);
     }
-    runs("sudo", &["-n", "true"]).then_some("sudo -n ")
+    runs("sudo", &["-n", "true"]).then_some(&["sudo", "-n"])
 }
 
 /// Runs an installer in the open.
-fn install(what: &str, command: &str) -> Result<(), Error> {
-    eprintln!("dev: missing: {what}; running `{command}`");
-    let mut words = command.split(' ');
-    let status = Command::new(words.next().unwrap_or_default())
-        .args(words)
-        .env("DEBIAN_FRONTEND", "noninteractive")
+fn install(what: &str, manager: &str, command: &[&str], packages: &[&str]) -> Result<(), Error> {
+    let shown = format!("{manager} install {}", packages.join(" "));
+    eprintln!("dev: missing: {what}; running `{shown}`");
+    let status = Command::new(command[0])
+        .args(&command[1..])
         .stdout(std::io::stderr())
         .status()
-        .tried(|| format!("running `{command}`"))?;
+        .tried(|| format!("running `{shown}`"))?;
     if status.success() {
         return Ok(());
     }
     Err(Error::Missing(format!(
-        "`{command}` failed ({status}): get {what} by hand and try again"
+        "`{shown}` failed ({status}): get {what} by hand and try again"
     )))
-}
-
-/// Debian's word to packages that they must not start servers; none where somebody else has said something already.
-struct NoServers {
-    rights: Option<&'static str>,
-}
-
-impl NoServers {
-    const FILE: &'static str = "/usr/sbin/policy-rc.d";
-
-    fn begin(rights: &'static str) -> Result<Self, Error> {
-        if Path::new(Self::FILE).exists() {
-            return Ok(Self { rights: None });
-        }
-        let script = format!(
-            "printf '#!/bin/sh\\nexit 101\\n' > {0} && chmod 755 {0}",
-            Self::FILE
-        );
-        let mut words = rights.split_whitespace().chain(["sh", "-c", &script]);
-        let status = Command::new(words.next().unwrap_or_default())
-            .args(words)
-            .status()
-            .tried(|| format!("writing {}", Self::FILE))?;
-        Ok(Self {
-            rights: status.success().then_some(rights),
-        })
-    }
-
-    fn end(self) {
-        if let Some(rights) = self.rights {
-            let mut words = rights.split_whitespace().chain(["rm", "-f", Self::FILE]);
-            let _ = Command::new(words.next().unwrap_or_default())
-                .args(words)
-                .status();
-        }
-    }
 }
 
 /// Whether this process may do everything.

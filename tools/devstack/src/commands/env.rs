@@ -8,7 +8,6 @@ use super::Place;
 use super::up::ACCOUNT;
 use crate::environment::{Environment, Operator};
 use crate::error::Error;
-use crate::installation::Installation;
 
 #[derive(Debug, Args)]
 pub(super) struct Env {
@@ -18,7 +17,7 @@ pub(super) struct Env {
 
 impl Env {
     pub(super) fn run(self) -> Result<ExitCode, Error> {
-        let installation = Installation::open(self.place.existing()?, self.place.plan()?)?;
+        let installation = self.place.installation()?;
         let Some(api_key) = installation.state.api_key.clone() else {
             return Err(Error::Missing(
                 "`./dev up` has not come to its end yet".to_owned(),

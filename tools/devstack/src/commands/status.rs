@@ -7,7 +7,6 @@ use clap::Args;
 use super::Place;
 use crate::daemon::Daemon;
 use crate::error::Error;
-use crate::installation::Installation;
 use crate::service::{Part, Service};
 
 #[derive(Debug, Args)]
@@ -18,7 +17,7 @@ pub(super) struct Status {
 
 impl Status {
     pub(super) fn run(self) -> Result<ExitCode, Error> {
-        let installation = Installation::open(self.place.existing()?, self.place.plan()?)?;
+        let installation = self.place.installation()?;
         let parts = [Part::Postgres, Part::Redis]
             .into_iter()
             .chain(Service::ALL.map(Part::from));

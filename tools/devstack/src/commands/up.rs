@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::steps::Steps;
-use super::{Place, cargo};
+use super::{Place, cargo, plan};
 use crate::environment::{Environment, Operator};
 use crate::error::{Error, Tried as _};
 use crate::folder::Folder;
@@ -44,6 +44,10 @@ pub(super) struct Up {
     /// Do not load the sample
     #[arg(long)]
     empty: bool,
+
+    /// Cargo profile that the processes are built with
+    #[arg(long, env = "DEV_PROFILE", default_value = "release", value_name = "PROFILE")]
+    profile: String,
 
     #[command(flatten)]
     ports: PortsTold,
@@ -115,12 +119,12 @@ impl Up {
         provide(&[Need::Postgres, Need::Redis])?;
         steps.tell(&format!(
             "building ({}); the first time this takes minutes",
-            self.place.profile
+            self.profile
         ));
-        cargo::build(&self.place.profile, &cargo::UP)?;
+        cargo::build(&self.profile, &cargo::UP)?;
         let folder = Folder::create(&self.place.work_dir)?;
         let _lock = folder.lock()?;
-        let mut installation = Installation::open(folder, self.place.plan()?)?;
+        let mut installation = Installation::open(folder, plan(cargo::binaries(&self.profile)?))?;
         steps.tell("starting Postgres and Redis");
         self.clear_the_way(&mut installation)?;
         installation.start_stores()?;
