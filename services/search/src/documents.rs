@@ -24,14 +24,23 @@ const MAX_ORDER_LEN: usize = 256;
 pub fn company(company: &Company, people: &[Employee]) -> Document {
     let mut parts = Parts::default();
     parts.company(company);
-    let titles = people.iter().filter_map(|person| person.job_title.as_deref()).collect::<BTreeSet<_>>();
+    let titles = people
+        .iter()
+        .filter_map(|person| person.job_title.as_deref())
+        .collect::<BTreeSet<_>>();
     let titles = titles.into_iter().map(title_words).collect::<Vec<_>>();
     parts.text(TextField::JobTitles, stemmed(&titles));
     parts.text(TextField::Place, place::value(&company.place));
     let places = people.iter().map(|person| &person.place).collect::<HashSet<_>>();
-    let places = places.into_iter().filter_map(place::value).collect::<BTreeSet<_>>();
+    let places = places
+        .into_iter()
+        .filter_map(place::value)
+        .collect::<BTreeSet<_>>();
     parts.text(TextField::PeoplePlaces, places);
-    parts.number(NumberField::InfoUpdatedAt, Some(company.info_updated_at.timestamp_micros()));
+    parts.number(
+        NumberField::InfoUpdatedAt,
+        Some(company.info_updated_at.timestamp_micros()),
+    );
     parts.number(NumberField::EmployeeCount, company.employee_count);
     parts.order(OrderField::Name, Some(&company.name));
     parts.document(Kind::Company, company.id, &company_row(company))
@@ -49,8 +58,14 @@ pub fn person(person: &Person, company: Option<&Company>) -> Document {
     let title = person.job_title.as_deref().map(title_words).unwrap_or_default();
     parts.text(TextField::JobTitles, stemmed(&[title]));
     let own = place::value(&person.place);
-    parts.text(TextField::Place, own.or_else(|| company.and_then(|company| place::value(&company.place))));
-    parts.number(NumberField::InfoUpdatedAt, Some(person.info_updated_at.timestamp_micros()));
+    parts.text(
+        TextField::Place,
+        own.or_else(|| company.and_then(|company| place::value(&company.place))),
+    );
+    parts.number(
+        NumberField::InfoUpdatedAt,
+        Some(person.info_updated_at.timestamp_micros()),
+    );
     parts.order(OrderField::Name, Some(&person.full_name));
     parts.order(OrderField::JobTitle, person.job_title.as_deref());
     parts.document(Kind::Person, person.id, &person_row(person, company))
@@ -68,7 +83,8 @@ pub fn first_day(founded: Founded) -> Option<NaiveDate> {
 /// Days since 1970-01-01.
 #[must_use]
 pub fn day_number(day: NaiveDate) -> i64 {
-    day.signed_duration_since(DateTime::<Utc>::UNIX_EPOCH.date_naive()).num_days()
+    day.signed_duration_since(DateTime::<Utc>::UNIX_EPOCH.date_naive())
+        .num_days()
 }
 
 /// A document in the making. What is empty is left out.
@@ -84,20 +100,59 @@ impl Parts {
     /// What the company's and its people's documents have in common.
     fn company(&mut self, company: &Company) {
         let name = words(&company.name);
-        self.text(TextField::CompanyName, value(&without_legal_forms(&name), Comparison::Exact));
+        self.text(
+            TextField::CompanyName,
+            value(&without_legal_forms(&name), Comparison::Exact),
+        );
         self.text(TextField::CompanyFullName, value(&name, Comparison::Stemmed));
         self.text(TextField::BusinessTypes, stemmed(&each(&company.business_types)));
         self.text(TextField::Tags, stemmed(&each(&company.tags)));
         self.text(TextField::Description, stemmed(&each(&company.description)));
-        self.key(KeyField::Website, company.website.iter().flat_map(|website| host::website_terms(website)));
-        self.key(KeyField::Domain, company.domain.iter().filter_map(|domain| host::domain_term(domain)));
-        self.key(KeyField::BusinessEmail, company.business_email.iter().flat_map(|email| host::email_terms(email)));
+        self.key(
+            KeyField::Website,
+            company
+                .website
+                .iter()
+                .flat_map(|website| host::website_terms(website)),
+        );
+        self.key(
+            KeyField::Domain,
+            company
+                .domain
+                .iter()
+                .filter_map(|domain| host::domain_term(domain)),
+        );
+        self.key(
+            KeyField::BusinessEmail,
+            company
+                .business_email
+                .iter()
+                .flat_map(|email| host::email_terms(email)),
+        );
         let country = company.place.country.as_deref();
-        self.key(KeyField::Phone, company.business_phone.iter().flat_map(|number| phone::terms(number, country)));
-        self.key(KeyField::WholeTag, company.tags.iter().flat_map(|tag| whole_tag(tag)));
-        let has_website = company.website.as_deref().is_some_and(|website| !website.trim().is_empty());
-        self.key(KeyField::Flag, has_website.then(|| Flag::HasWebsite.term().to_owned()));
-        self.number(NumberField::FoundedDate, company.founded.and_then(first_day).map(day_number));
+        self.key(
+            KeyField::Phone,
+            company
+                .business_phone
+                .iter()
+                .flat_map(|number| phone::terms(number, country)),
+        );
+        self.key(
+            KeyField::WholeTag,
+            company.tags.iter().flat_map(|tag| whole_tag(tag)),
+        );
+        let has_website = company
+            .website
+            .as_deref()
+            .is_some_and(|website| !website.trim().is_empty());
+        self.key(
+            KeyField::Flag,
+            has_website.then(|| Flag::HasWebsite.term().to_owned()),
+        );
+        self.number(
+            NumberField::FoundedDate,
+            company.founded.and_then(first_day).map(day_number),
+        );
     }
 
     fn text(&mut self, field: TextField, values: impl IntoIterator<Item = Vec<Slot>>) {
@@ -132,8 +187,21 @@ impl Parts {
     }
 
     fn document(self, kind: Kind, id: uuid::Uuid, row: &impl prost::Message) -> Document {
-        let Self { texts, keys, numbers, orders } = self;
-        Document { kind, id, texts, keys, numbers, orders, row: Bytes::from(row.encode_to_vec()) }
+        let Self {
+            texts,
+            keys,
+            numbers,
+            orders,
+        } = self;
+        Document {
+            kind,
+            id,
+            texts,
+            keys,
+            numbers,
+            orders,
+            row: Bytes::from(row.encode_to_vec()),
+        }
     }
 }
 
@@ -170,8 +238,15 @@ fn company_row(company: &Company) -> pb::Company {
 }
 
 fn person_row(person: &Person, company: Option<&Company>) -> pb::Person {
-    let has_email = person.email.as_deref().is_some_and(|email| !email.trim().is_empty());
-    let status = if has_email { pb::EmailStatus::Locked } else { pb::EmailStatus::None };
+    let has_email = person
+        .email
+        .as_deref()
+        .is_some_and(|email| !email.trim().is_empty());
+    let status = if has_email {
+        pb::EmailStatus::Locked
+    } else {
+        pb::EmailStatus::None
+    };
     pb::Person {
         id: person.id.to_string(),
         full_name: person.full_name.clone(),
@@ -197,7 +272,11 @@ fn location(place: &PlaceText) -> pb::Location {
     pb::Location {
         city: place.city.clone(),
         region: place.region.clone(),
-        country: place.country.as_deref().and_then(place::country_name).map(str::to_owned),
+        country: place
+            .country
+            .as_deref()
+            .and_then(place::country_name)
+            .map(str::to_owned),
         country_code: place.country.clone(),
     }
 }

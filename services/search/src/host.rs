@@ -17,7 +17,9 @@ const LABEL: &str = "l:";
 /// The terms of a company's website; none if it is no web address.
 #[must_use]
 pub fn website_terms(website: &str) -> Vec<String> {
-    let Ok(address) = WebAddress::parse(website) else { return Vec::new() };
+    let Ok(address) = WebAddress::parse(website) else {
+        return Vec::new();
+    };
     let mut terms = Vec::new();
     let path = folded_path(address.path());
     let mut host = address.host().ascii();
@@ -27,7 +29,13 @@ pub fn website_terms(website: &str) -> Vec<String> {
         terms.push(format!("{PATH}{host}{path}"));
         return terms;
     }
-    terms.extend(address.host().unicode().split('.').map(|label| format!("{LABEL}{label}")));
+    terms.extend(
+        address
+            .host()
+            .unicode()
+            .split('.')
+            .map(|label| format!("{LABEL}{label}")),
+    );
     loop {
         terms.push(format!("{HOST}{host}"));
         if !path.is_empty() {
@@ -48,20 +56,27 @@ pub fn website_terms(website: &str) -> Vec<String> {
 pub fn asked_website(text: &str) -> Option<Condition> {
     let field = KeyField::Website;
     Some(match WebsiteTerm::parse(text).ok()? {
-        WebsiteTerm::Label(label) => Condition::KeyPrefix { field, prefix: format!("{LABEL}{label}") },
-        WebsiteTerm::Address(address) if address.path().is_empty() => {
-            Condition::Key { field, any: vec![format!("{HOST}{}", address.host())] }
-        }
-        WebsiteTerm::Address(address) => {
-            Condition::KeyPrefix { field, prefix: format!("{PATH}{}{}", address.host(), folded_path(address.path())) }
-        }
+        WebsiteTerm::Label(label) => Condition::KeyPrefix {
+            field,
+            prefix: format!("{LABEL}{label}"),
+        },
+        WebsiteTerm::Address(address) if address.path().is_empty() => Condition::Key {
+            field,
+            any: vec![format!("{HOST}{}", address.host())],
+        },
+        WebsiteTerm::Address(address) => Condition::KeyPrefix {
+            field,
+            prefix: format!("{PATH}{}{}", address.host(), folded_path(address.path())),
+        },
     })
 }
 
 /// The term of a company's domain; none if it is no domain.
 #[must_use]
 pub fn domain_term(domain: &str) -> Option<String> {
-    Domain::parse(domain).ok().map(|domain| domain.registrable().to_owned())
+    Domain::parse(domain)
+        .ok()
+        .map(|domain| domain.registrable().to_owned())
 }
 
 /// The terms of an e-mail address: itself, and its host with a leading `@`. None if it is no address.
@@ -137,7 +152,10 @@ mod tests {
 
     #[test]
     fn domains_are_equal_by_their_registrable_part() {
-        assert_eq!(domain_term("https://www.Shop.Acme.co.uk/x").as_deref(), Some("acme.co.uk"));
+        assert_eq!(
+            domain_term("https://www.Shop.Acme.co.uk/x").as_deref(),
+            Some("acme.co.uk")
+        );
         assert_eq!(domain_term("acme.co.uk."), domain_term("shop.acme.co.uk"));
         assert_eq!(domain_term("co.uk"), None);
     }

@@ -17,7 +17,10 @@ pub fn terms(number: &str, country: Option<&str>) -> Vec<String> {
     if written.digits.is_empty() {
         return Vec::new();
     }
-    let mut terms = written.parse(country).map(|parsed| dialled(&parsed)).unwrap_or_default();
+    let mut terms = written
+        .parse(country)
+        .map(|parsed| dialled(&parsed))
+        .unwrap_or_default();
     if written.international {
         terms.push(written.with_plus());
     }
@@ -34,7 +37,11 @@ pub fn asked_prefix(number: &str) -> Option<String> {
     if written.digits.is_empty() || written.shown_digits < MIN_PHONE_DIGITS {
         return None;
     }
-    Some(if written.international { written.without_trunk_prefix() } else { written.digits })
+    Some(if written.international {
+        written.without_trunk_prefix()
+    } else {
+        written.digits
+    })
 }
 
 /// A number as it is written, without its punctuation.
@@ -52,16 +59,34 @@ impl Written {
         let text = without_extension(&text);
         let shown_digits = text.chars().filter_map(digit).count();
         // In +49 (0)30 the trunk prefix is for those who don't dial the country.
-        let international = text.trim_start_matches(|first: char| !is_dialled(first)).starts_with('+');
-        let digits = text.replace("(0)", "").chars().filter_map(digit).collect::<String>();
+        let international = text
+            .trim_start_matches(|first: char| !is_dialled(first))
+            .starts_with('+');
+        let digits = text
+            .replace("(0)", "")
+            .chars()
+            .filter_map(digit)
+            .collect::<String>();
         if international {
-            return Self { international, digits, shown_digits };
+            return Self {
+                international,
+                digits,
+                shown_digits,
+            };
         }
         if let Some(digits) = digits.strip_prefix("00") {
-            return Self { international: true, digits: digits.to_owned(), shown_digits };
+            return Self {
+                international: true,
+                digits: digits.to_owned(),
+                shown_digits,
+            };
         }
         let digits = text.chars().filter_map(digit).collect();
-        Self { international, digits, shown_digits }
+        Self {
+            international,
+            digits,
+            shown_digits,
+        }
     }
 
     fn with_plus(&self) -> String {
@@ -88,7 +113,10 @@ impl Written {
             let (code, rest) = self.digits.split_at_checked(length)?;
             let plans = DATABASE.by_code(&code.parse::<u16>().ok()?)?;
             let trunk = plans.into_iter().find_map(|plan| plan.national_prefix());
-            let rest = rest.strip_prefix('0').filter(|_| trunk == Some("0")).unwrap_or(rest);
+            let rest = rest
+                .strip_prefix('0')
+                .filter(|_| trunk == Some("0"))
+                .unwrap_or(rest);
             Some(format!("+{code}{rest}"))
         });
         with_code.unwrap_or_else(|| self.with_plus())
@@ -99,7 +127,11 @@ impl Written {
 fn dialled(number: &PhoneNumber) -> Vec<String> {
     let code = number.code().value().to_string();
     let national = number.national().to_string();
-    let trunk = number.country().id().and_then(|country| DATABASE.by_id(country.as_ref())).and_then(|plan| plan.national_prefix());
+    let trunk = number
+        .country()
+        .id()
+        .and_then(|country| DATABASE.by_id(country.as_ref()))
+        .and_then(|plan| plan.national_prefix());
     let mut terms = vec![format!("+{code}{national}"), format!("{code}{national}")];
     if let Some(trunk) = trunk {
         terms.push(format!("{trunk}{national}"));
@@ -110,10 +142,16 @@ fn dialled(number: &PhoneNumber) -> Vec<String> {
 
 /// The number without its extension: what stands behind a mark that has a number before it.
 fn without_extension(text: &str) -> &str {
-    let behind = |mark: &str| text.match_indices(mark).map(|(at, _)| &text[..at]).find(|number| {
-        number.chars().filter_map(digit).count() >= MIN_PHONE_DIGITS
-    });
-    ["ext", "x", ";", "#"].into_iter().filter_map(behind).min_by_key(|number| number.len()).unwrap_or(text)
+    let behind = |mark: &str| {
+        text.match_indices(mark)
+            .map(|(at, _)| &text[..at])
+            .find(|number| number.chars().filter_map(digit).count() >= MIN_PHONE_DIGITS)
+    };
+    ["ext", "x", ";", "#"]
+        .into_iter()
+        .filter_map(behind)
+        .min_by_key(|number| number.len())
+        .unwrap_or(text)
 }
 
 const fn is_dialled(character: char) -> bool {
@@ -136,7 +174,9 @@ mod tests {
 
     fn finds(asked: &str, number: &str, country: Option<&str>) -> bool {
         let prefix = asked_prefix(asked).expect("enough digits");
-        terms(number, country).iter().any(|term| term.starts_with(&prefix))
+        terms(number, country)
+            .iter()
+            .any(|term| term.starts_with(&prefix))
     }
 
     #[test]
@@ -155,11 +195,35 @@ mod tests {
                     "tel: +44.20.7946.0958",
                 ][..],
             ),
-            ("US", &["+1 202 555 0123", "(202) 555-0123", "1-202-555-0123", "202.555.0123", "+1 (202) 555-0123 ext. 5"]),
-            ("DE", &["+49 30 901820", "030 901820", "0049 30 901820", "030/90 18 20", "+49 (0)30 901820"]),
+            (
+                "US",
+                &[
+                    "+1 202 555 0123",
+                    "(202) 555-0123",
+                    "1-202-555-0123",
+                    "202.555.0123",
+                    "+1 (202) 555-0123 ext. 5",
+                ],
+            ),
+            (
+                "DE",
+                &[
+                    "+49 30 901820",
+                    "030 901820",
+                    "0049 30 901820",
+                    "030/90 18 20",
+                    "+49 (0)30 901820",
+                ],
+            ),
             ("IT", &["+39 06 6982 1234", "06 6982 1234", "0039 06 69821234"]),
-            ("JP", &["+81 3-3224-5000", "03-3224-5000", "０３−３２２４−５０００"]),
-            ("FR", &["+33 1 42 68 53 00", "01 42 68 53 00", "+33 (0)1 42 68 53 00"]),
+            (
+                "JP",
+                &["+81 3-3224-5000", "03-3224-5000", "０３−３２２４−５０００"],
+            ),
+            (
+                "FR",
+                &["+33 1 42 68 53 00", "01 42 68 53 00", "+33 (0)1 42 68 53 00"],
+            ),
         ] {
             for number in spellings {
                 for asked in spellings {

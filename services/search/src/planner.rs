@@ -32,8 +32,12 @@ use crate::text::words::{Word, runs, words};
 use crate::{host, phone, place};
 
 const TYPES: [TextField; 2] = [TextField::BusinessTypes, TextField::Tags];
-const EXCLUDED: [TextField; 4] =
-    [TextField::CompanyFullName, TextField::BusinessTypes, TextField::Tags, TextField::Description];
+const EXCLUDED: [TextField; 4] = [
+    TextField::CompanyFullName,
+    TextField::BusinessTypes,
+    TextField::Tags,
+    TextField::Description,
+];
 
 /// What a plan depends on besides the query.
 #[derive(Clone, Debug)]
@@ -55,7 +59,11 @@ pub struct PlanContext<'a> {
 pub fn plan(kind: Kind, query: &SearchQuery, context: &PlanContext<'_>) -> Plan {
     let order = order(kind, query);
     let own_place = own_place(query);
-    let ranking = if order.by == OrderBy::Relevance { ranking(query) } else { Ranking::default() };
+    let ranking = if order.by == OrderBy::Relevance {
+        ranking(query)
+    } else {
+        Ranking::default()
+    };
     Plan {
         kind,
         filter: filter(kind, query, own_place.clone(), context),
@@ -70,7 +78,13 @@ pub fn plan(kind: Kind, query: &SearchQuery, context: &PlanContext<'_>) -> Plan 
 /// What a query asks for, without its page and its fields: equal for queries that a cursor may go on with.
 #[must_use]
 pub fn canonical(kind: Kind, query: &SearchQuery) -> Vec<u8> {
-    let text = |text: &String| if is_blank(text) { String::new() } else { text.clone() };
+    let text = |text: &String| {
+        if is_blank(text) {
+            String::new()
+        } else {
+            text.clone()
+        }
+    };
     let list = |items: &[String]| items.iter().filter(|item| !is_blank(item)).cloned().collect();
     let canonical = SearchQuery {
         business_type: text(&query.business_type),
@@ -107,7 +121,10 @@ pub fn canonical(kind: Kind, query: &SearchQuery) -> Vec<u8> {
 #[must_use]
 pub fn email_terms(query: &SearchQuery) -> Vec<EmailTerm> {
     let alternatives = split(&query.business_email, Separator::Comma);
-    alternatives.iter().filter_map(|text| EmailTerm::parse(text).ok()).collect()
+    alternatives
+        .iter()
+        .filter_map(|text| EmailTerm::parse(text).ok())
+        .collect()
 }
 
 /// Whether a company counts as new, by the founding date in its row.
@@ -143,25 +160,45 @@ fn order(kind: Kind, query: &SearchQuery) -> Order {
         (SortField::EmployeeCount, Kind::Company) => OrderBy::Number(NumberField::EmployeeCount),
         _ => OrderBy::Number(NumberField::InfoUpdatedAt),
     };
-    Order { by, descending: by == OrderBy::Relevance || direction == SortDirection::Desc }
+    Order {
+        by,
+        descending: by == OrderBy::Relevance || direction == SortDirection::Desc,
+    }
 }
 
-fn filter(kind: Kind, query: &SearchQuery, own_place: Option<Condition>, context: &PlanContext<'_>) -> Condition {
+fn filter(
+    kind: Kind,
+    query: &SearchQuery,
+    own_place: Option<Condition>,
+    context: &PlanContext<'_>,
+) -> Condition {
     let filters = [
         given(&query.business_type, |text| keyword_list(text, &TYPES)),
         location(kind, query, own_place),
         given(&query.website, |text| any_of(text, host::asked_website)),
         website_status(kind, query),
-        given(&query.company_name, |text| Some(in_field(TextField::CompanyName, CompanyName::parse(text)?.holds()?))),
-        given(&query.company_domain, |text| keys(text, KeyField::Domain, host::domain_term)),
+        given(&query.company_name, |text| {
+            Some(in_field(
+                TextField::CompanyName,
+                CompanyName::parse(text)?.holds()?,
+            ))
+        }),
+        given(&query.company_domain, |text| {
+            keys(text, KeyField::Domain, host::domain_term)
+        }),
         given(&query.business_email, |text| business_email(kind, text, context)),
         given(&query.business_phone, |text| {
             let prefix = |number: &str| {
-                Some(Condition::KeyPrefix { field: KeyField::Phone, prefix: phone::asked_prefix(number)? })
+                Some(Condition::KeyPrefix {
+                    field: KeyField::Phone,
+                    prefix: phone::asked_prefix(number)?,
+                })
             };
             any_of(text, prefix)
         }),
-        given(&query.description_keywords, |text| keyword_list(text, &[TextField::Description])),
+        given(&query.description_keywords, |text| {
+            keyword_list(text, &[TextField::Description])
+        }),
         job_titles(query).map(|titles| {
             let titles = keywords::any(&titles).map(|titles| in_field(TextField::JobTitles, titles));
             titles.unwrap_or(NOTHING)
@@ -189,8 +226,10 @@ fn given(text: &str, condition: impl FnOnce(&str) -> Option<Condition>) -> Optio
 
 /// One of the alternatives between commas holds.
 fn any_of(text: &str, condition: impl Fn(&str) -> Option<Condition>) -> Option<Condition> {
-    let mut alternatives =
-        split(text, Separator::Comma).iter().filter_map(|text| condition(text)).collect::<Vec<_>>();
+    let mut alternatives = split(text, Separator::Comma)
+        .iter()
+        .filter_map(|text| condition(text))
+        .collect::<Vec<_>>();
     match alternatives.len() {
         0 | 1 => alternatives.pop(),
         _ => Some(Condition::Any(alternatives)),
@@ -199,21 +238,33 @@ fn any_of(text: &str, condition: impl Fn(&str) -> Option<Condition>) -> Option<C
 
 /// The field has one of the terms that the alternatives between commas ask for.
 fn keys(text: &str, field: KeyField, term: fn(&str) -> Option<String>) -> Option<Condition> {
-    let any = split(text, Separator::Comma).iter().filter_map(|text| term(text)).collect::<Vec<_>>();
+    let any = split(text, Separator::Comma)
+        .iter()
+        .filter_map(|text| term(text))
+        .collect::<Vec<_>>();
     (!any.is_empty()).then_some(Condition::Key { field, any })
 }
 
 fn in_field(field: TextField, expression: InValue) -> Condition {
-    Condition::Text { fields: vec![field], expression }
+    Condition::Text {
+        fields: vec![field],
+        expression,
+    }
 }
 
 fn keyword_list(text: &str, fields: &[TextField]) -> Option<Condition> {
     let expression = keywords::any(&keywords::alternatives(text))?;
-    Some(Condition::Text { fields: fields.to_vec(), expression })
+    Some(Condition::Text {
+        fields: fields.to_vec(),
+        expression,
+    })
 }
 
 fn flag(flag: Flag) -> Condition {
-    Condition::Key { field: KeyField::Flag, any: vec![flag.term().to_owned()] }
+    Condition::Key {
+        field: KeyField::Flag,
+        any: vec![flag.term().to_owned()],
+    }
 }
 
 /// A company that does not meet the condition.
@@ -226,7 +277,9 @@ fn company_without(kind: Kind, condition: Condition) -> Condition {
 }
 
 fn own_place(query: &SearchQuery) -> Option<Condition> {
-    given(&query.location, |text| Some(in_field(TextField::Place, place::asked_places(text)?)))
+    given(&query.location, |text| {
+        Some(in_field(TextField::Place, place::asked_places(text)?))
+    })
 }
 
 fn location(kind: Kind, query: &SearchQuery, own_place: Option<Condition>) -> Option<Condition> {
@@ -237,7 +290,9 @@ fn location(kind: Kind, query: &SearchQuery, own_place: Option<Condition>) -> Op
     let through_people = given(&query.location, |text| {
         Some(in_field(TextField::PeoplePlaces, place::asked_places(text)?))
     });
-    Some(Condition::Any(std::iter::once(own).chain(through_people).collect()))
+    Some(Condition::Any(
+        std::iter::once(own).chain(through_people).collect(),
+    ))
 }
 
 fn website_status(kind: Kind, query: &SearchQuery) -> Option<Condition> {
@@ -264,7 +319,10 @@ fn excluded(kind: Kind, text: &str) -> Option<Condition> {
         Kind::Company => company,
         Kind::Person => {
             let split = split(text, Separator::CommaOutsideQuotes);
-            let titles = split.iter().filter_map(|text| Alternative::parse(text, title_words)).collect::<Vec<_>>();
+            let titles = split
+                .iter()
+                .filter_map(|text| Alternative::parse(text, title_words))
+                .collect::<Vec<_>>();
             let title = keywords::any(&titles).map(|titles| in_field(TextField::JobTitles, titles));
             Condition::Any(std::iter::once(company).chain(title).collect())
         }
@@ -276,13 +334,28 @@ fn search_tags(query: &SearchQuery) -> Option<Condition> {
     if query.search_tags.iter().all(|tag| is_blank(tag)) {
         return None;
     }
-    let any = query.search_tags.iter().flat_map(|tag| whole_tag(tag)).collect::<Vec<_>>();
-    Some(if any.is_empty() { NOTHING } else { Condition::Key { field: KeyField::WholeTag, any } })
+    let any = query
+        .search_tags
+        .iter()
+        .flat_map(|tag| whole_tag(tag))
+        .collect::<Vec<_>>();
+    Some(if any.is_empty() {
+        NOTHING
+    } else {
+        Condition::Key {
+            field: KeyField::WholeTag,
+            any,
+        }
+    })
 }
 
 fn new_business(kind: Kind, query: &SearchQuery, context: &PlanContext<'_>) -> Option<Condition> {
     let (from, to) = new_business_days_of(context.today, context.new_business_days);
-    let new = Condition::Range { field: NumberField::FoundedDate, from: Some(from), to: Some(to) };
+    let new = Condition::Range {
+        field: NumberField::FoundedDate,
+        from: Some(from),
+        to: Some(to),
+    };
     match query.new_business() {
         NewBusiness::Unspecified | NewBusiness::Any => None,
         NewBusiness::Yes => Some(new),
@@ -304,13 +377,20 @@ fn updated(query: &SearchQuery) -> Option<Condition> {
     Some(Condition::Range {
         field: NumberField::InfoUpdatedAt,
         from: from.and_then(start),
-        to: to.and_then(|day| day.checked_add_days(Days::new(1))).and_then(start).map(|next| next - 1),
+        to: to
+            .and_then(|day| day.checked_add_days(Days::new(1)))
+            .and_then(start)
+            .map(|next| next - 1),
     })
 }
 
 /// Each item as one alternative; none if the filter is left out.
 fn job_titles(query: &SearchQuery) -> Option<Vec<Alternative>> {
-    let given = query.job_titles.iter().filter(|title| !is_blank(title)).collect::<Vec<_>>();
+    let given = query
+        .job_titles
+        .iter()
+        .filter(|title| !is_blank(title))
+        .collect::<Vec<_>>();
     let parse = |title: &&String| Alternative::parse(&title.nfkc().collect::<String>(), title_words);
     (!given.is_empty()).then(|| given.iter().filter_map(parse).collect())
 }
@@ -335,14 +415,21 @@ impl CompanyName {
             }
         }
         whole.retain(|words| !words.is_empty());
-        let words = if whole.is_empty() { without_legal_forms(&plain) } else { strip_legal_forms(&plain) };
+        let words = if whole.is_empty() {
+            without_legal_forms(&plain)
+        } else {
+            strip_legal_forms(&plain)
+        };
         let is_empty = words.is_empty() && whole.is_empty();
         (!is_empty).then_some(Self { words, whole })
     }
 
     fn holds(&self) -> Option<InValue> {
         let phrases = runs(&self.words).map(|run| InValue::Phrase(asked_phrase(run, Comparison::Exact)));
-        let names = self.whole.iter().map(|words| InValue::Phrase(vec![whole(words, Comparison::Exact)]));
+        let names = self
+            .whole
+            .iter()
+            .map(|words| InValue::Phrase(vec![whole(words, Comparison::Exact)]));
         one_or_many(phrases.chain(names).collect(), InValue::All)
     }
 
@@ -350,7 +437,10 @@ impl CompanyName {
         let holds = self.holds()?;
         let (adjacent, whole_name) = if self.whole.is_empty() {
             let adjacent = InValue::Phrase(asked_phrase(&self.words, Comparison::Exact));
-            (adjacent, InValue::Phrase(vec![whole(&self.words, Comparison::Exact)]))
+            (
+                adjacent,
+                InValue::Phrase(vec![whole(&self.words, Comparison::Exact)]),
+            )
         } else {
             // A whole name can't hold in a lower degree.
             (holds.clone(), holds.clone())
@@ -366,18 +456,41 @@ impl CompanyName {
 fn ranking(query: &SearchQuery) -> Ranking {
     let group = |weight: Weight, fields: &[TextField], alternatives: Vec<RankAlternative>| {
         let fields = fields.to_vec();
-        (!alternatives.is_empty()).then_some(RankGroup { weight, fields, alternatives })
+        (!alternatives.is_empty()).then_some(RankGroup {
+            weight,
+            fields,
+            alternatives,
+        })
     };
-    let list = |text: &str| keywords::alternatives(text).iter().map(Alternative::rank).collect();
+    let list = |text: &str| {
+        keywords::alternatives(text)
+            .iter()
+            .map(Alternative::rank)
+            .collect()
+    };
     let name = CompanyName::parse(&query.company_name).and_then(|name| name.rank());
     let titles = job_titles(query).unwrap_or_default();
     let groups = [
-        group(Weight::NameOrTitle, &[TextField::CompanyName], name.into_iter().collect()),
-        group(Weight::NameOrTitle, &[TextField::JobTitles], titles.iter().map(Alternative::rank).collect()),
+        group(
+            Weight::NameOrTitle,
+            &[TextField::CompanyName],
+            name.into_iter().collect(),
+        ),
+        group(
+            Weight::NameOrTitle,
+            &[TextField::JobTitles],
+            titles.iter().map(Alternative::rank).collect(),
+        ),
         group(Weight::Types, &TYPES, list(&query.business_type)),
-        group(Weight::Description, &[TextField::Description], list(&query.description_keywords)),
+        group(
+            Weight::Description,
+            &[TextField::Description],
+            list(&query.description_keywords),
+        ),
     ];
-    Ranking { groups: groups.into_iter().flatten().collect() }
+    Ranking {
+        groups: groups.into_iter().flatten().collect(),
+    }
 }
 
 #[cfg(test)]

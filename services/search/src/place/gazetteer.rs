@@ -26,7 +26,16 @@ const REGION_CODES_KNOWN_EVERYWHERE: [&str; 3] = ["US", "CA", "AU"];
 /// Latin characters, are left out.
 const SHORT_CITY_NAMES: [&str; 8] = ["NYC", "NY", "LA", "SF", "HK", "KL", "BKK", "HCM"];
 /// What a city's name may end with, or not.
-const CITY_ENDINGS: [&str; 8] = ["city", "si", "gun", "eup", "shi", "town", "township", "municipality"];
+const CITY_ENDINGS: [&str; 8] = [
+    "city",
+    "si",
+    "gun",
+    "eup",
+    "shi",
+    "town",
+    "township",
+    "municipality",
+];
 
 /// Number of a country in the gazetteer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -110,14 +119,17 @@ impl Gazetteer {
     /// The country of an ISO 3166-1 alpha-2 code, in any case; `UK` is one too.
     #[must_use]
     pub fn country_of_code(&self, code: &str) -> Option<CountryId> {
-        let by_code = self.countries.binary_search_by(|country| country.code.as_str().cmp(code));
+        let by_code = self
+            .countries
+            .binary_search_by(|country| country.code.as_str().cmp(code));
         if let Ok(at) = by_code {
             return Some(CountryId(number(at)));
         }
-        self.named(&name_key(&words(code))).find_map(|entity| match entity {
-            Entity::Country(country) => Some(country),
-            _ => None,
-        })
+        self.named(&name_key(&words(code)))
+            .find_map(|entity| match entity {
+                Entity::Country(country) => Some(country),
+                _ => None,
+            })
     }
 
     /// A country.
@@ -152,7 +164,10 @@ impl Gazetteer {
     pub fn named(&self, key: &str) -> impl Iterator<Item = Entity> + use<'_> {
         let hash = hash(key);
         let start = self.names.partition_point(|(other, _)| *other < hash);
-        self.names[start..].iter().take_while(move |(other, _)| *other == hash).map(|(_, entity)| *entity)
+        self.names[start..]
+            .iter()
+            .take_while(move |(other, _)| *other == hash)
+            .map(|(_, entity)| *entity)
     }
 
     /// Every place that the words name; where there is none, the cities whose names differ by an ending such as
@@ -161,14 +176,21 @@ impl Gazetteer {
     pub fn all_named(&self, words: &[Word]) -> Vec<Entity> {
         let key = name_key(words);
         let exact = self.named(&key).collect::<Vec<_>>();
-        if exact.is_empty() { self.cities_by_ending(&key).map(Entity::City).collect() } else { exact }
+        if exact.is_empty() {
+            self.cities_by_ending(&key).map(Entity::City).collect()
+        } else {
+            exact
+        }
     }
 
     /// The cities that the words name.
     #[must_use]
     pub fn cities_named(&self, words: &[Word]) -> Vec<CityId> {
         let key = name_key(words);
-        self.named(&key).filter_map(city).chain(self.cities_by_ending(&key)).collect()
+        self.named(&key)
+            .filter_map(city)
+            .chain(self.cities_by_ending(&key))
+            .collect()
     }
 
     /// The regions that the words name, in the country if it is known: there also those with such a code.
@@ -180,7 +202,11 @@ impl Gazetteer {
             .filter_map(region)
             .filter(|id| country.is_none_or(|country| self.region(*id).country == country))
             .collect::<Vec<_>>();
-        regions.extend(country.into_iter().flat_map(|country| self.regions_of_code(&key, country)));
+        regions.extend(
+            country
+                .into_iter()
+                .flat_map(|country| self.regions_of_code(&key, country)),
+        );
         regions.sort_unstable();
         regions.dedup();
         regions
@@ -188,7 +214,8 @@ impl Gazetteer {
 
     /// The region of a country with a code.
     pub fn regions_of_code(&self, key: &str, country: CountryId) -> impl Iterator<Item = RegionId> + use<'_> {
-        self.named(&code_key(&self.country(country).code, key)).filter_map(region)
+        self.named(&code_key(&self.country(country).code, key))
+            .filter_map(region)
     }
 
     fn cities_by_ending(&self, key: &str) -> impl Iterator<Item = CityId> + use<'_> {
@@ -259,12 +286,15 @@ const fn region(entity: Entity) -> Option<RegionId> {
 /// The files are part of the program: a number that does not fit, or a file that does not read, is found by the first
 /// test that runs.
 fn number<T: TryFrom<usize>>(at: usize) -> T {
-    T::try_from(at).unwrap_or_else(|_| panic!("the gazetteer has more places than its numbers can tell apart"))
+    T::try_from(at)
+        .unwrap_or_else(|_| panic!("the gazetteer has more places than its numbers can tell apart"))
 }
 
 fn unzip(bytes: &[u8]) -> String {
     let mut text = String::new();
-    GzDecoder::new(bytes).read_to_string(&mut text).expect("the gazetteer's files are whole");
+    GzDecoder::new(bytes)
+        .read_to_string(&mut text)
+        .expect("the gazetteer's files are whole");
     text
 }
 
@@ -285,9 +315,17 @@ struct Reader {
 
 impl Default for Reader {
     fn default() -> Self {
-        let gazetteer =
-            Gazetteer { countries: Vec::new(), regions: Vec::new(), cities: Vec::new(), names: Vec::new() };
-        Self { gazetteer, country_ids: HashMap::new(), region_ids: HashMap::new() }
+        let gazetteer = Gazetteer {
+            countries: Vec::new(),
+            regions: Vec::new(),
+            cities: Vec::new(),
+            names: Vec::new(),
+        };
+        Self {
+            gazetteer,
+            country_ids: HashMap::new(),
+            region_ids: HashMap::new(),
+        }
     }
 }
 
@@ -299,7 +337,9 @@ impl Reader {
         }
         self.gazetteer.names.push((hash(&name_key(&words)), entity));
         if words.iter().any(|word| word.expanded.is_some()) {
-            self.gazetteer.names.push((hash(&join(&words, Word::expanded_or_plain)), entity));
+            self.gazetteer
+                .names
+                .push((hash(&join(&words, Word::expanded_or_plain)), entity));
         }
     }
 
@@ -317,28 +357,45 @@ impl Reader {
         }
         for [code, names] in rows::<2>(&unzip(COUNTRY_NAMES)) {
             if let Some(id) = self.country_ids.get(code).copied() {
-                names.split('|').for_each(|name| self.name(name, Entity::Country(id)));
+                names
+                    .split('|')
+                    .for_each(|name| self.name(name, Entity::Country(id)));
             }
         }
     }
 
     fn regions(&mut self) {
         for [country, code, name, ascii] in rows::<4>(REGIONS) {
-            let Some(country) = self.country_ids.get(country).copied() else { continue };
+            let Some(country) = self.country_ids.get(country).copied() else {
+                continue;
+            };
             let id = RegionId(number(self.gazetteer.regions.len()));
             self.region_ids.insert((country, code.to_owned()), id);
             self.name(name, Entity::Region(id));
             self.name(ascii, Entity::Region(id));
             let [geonames_code, name] = [code, name].map(str::to_owned);
-            self.gazetteer.regions.push(Region { country, geonames_code, code: String::new(), name });
+            self.gazetteer.regions.push(Region {
+                country,
+                geonames_code,
+                code: String::new(),
+                name,
+            });
         }
         for [country_code, geonames_code, code, names] in rows::<4>(&unzip(REGION_NAMES)) {
-            let Some(country) = self.country_ids.get(country_code).copied() else { continue };
-            let Some(id) = self.region_ids.get(&(country, geonames_code.to_owned())).copied() else { continue };
-            names.split('|').for_each(|name| self.name(name, Entity::Region(id)));
+            let Some(country) = self.country_ids.get(country_code).copied() else {
+                continue;
+            };
+            let Some(id) = self.region_ids.get(&(country, geonames_code.to_owned())).copied() else {
+                continue;
+            };
+            names
+                .split('|')
+                .for_each(|name| self.name(name, Entity::Region(id)));
             if code.starts_with(|first: char| first.is_ascii_alphabetic()) {
                 let key = name_key(&words(code));
-                self.gazetteer.names.push((hash(&code_key(country_code, &key)), Entity::Region(id)));
+                self.gazetteer
+                    .names
+                    .push((hash(&code_key(country_code, &key)), Entity::Region(id)));
                 if REGION_CODES_KNOWN_EVERYWHERE.contains(&country_code) {
                     self.name(code, Entity::Region(id));
                 }
@@ -349,9 +406,13 @@ impl Reader {
 
     fn places(&mut self, text: &str) {
         let more = unzip(CITY_NAMES);
-        let more = rows::<2>(&more).map(|[id, names]| (id, names)).collect::<HashMap<_, _>>();
+        let more = rows::<2>(&more)
+            .map(|[id, names]| (id, names))
+            .collect::<HashMap<_, _>>();
         for [id, name, ascii, region, _, country, _, _, _, _, alternates] in rows::<11>(text) {
-            let Some(city) = self.city(id, name, region, country) else { continue };
+            let Some(city) = self.city(id, name, region, country) else {
+                continue;
+            };
             if ascii != name {
                 self.name(ascii, city);
             }
@@ -387,7 +448,8 @@ impl Reader {
 /// Whether an alternative name is one: not an airport's code, nor a character or two of a transliteration.
 fn is_name(alternate: &str) -> bool {
     let short = alternate.is_ascii()
-        && (alternate.len() < 3 || alternate.len() == 3 && alternate.bytes().all(|byte| byte.is_ascii_uppercase()));
+        && (alternate.len() < 3
+            || alternate.len() == 3 && alternate.bytes().all(|byte| byte.is_ascii_uppercase()));
     !short || SHORT_CITY_NAMES.contains(&alternate)
 }
 
@@ -419,18 +481,48 @@ mod tests {
     #[test]
     fn countries_go_by_many_names() {
         for (code, names) in [
-            ("GB", &["United Kingdom", "UK", "U.K.", "gb", "GBR", "Great Britain", "Royaume-Uni", "英国"][..]),
-            ("US", &["USA", "U.S.", "U.S.A.", "America", "Vereinigte Staaten", "États-Unis", "アメリカ合衆国"]),
+            (
+                "GB",
+                &[
+                    "United Kingdom",
+                    "UK",
+                    "U.K.",
+                    "gb",
+                    "GBR",
+                    "Great Britain",
+                    "Royaume-Uni",
+                    "英国",
+                ][..],
+            ),
+            (
+                "US",
+                &[
+                    "USA",
+                    "U.S.",
+                    "U.S.A.",
+                    "America",
+                    "Vereinigte Staaten",
+                    "États-Unis",
+                    "アメリカ合衆国",
+                ],
+            ),
             ("NL", &["Holland", "The Netherlands", "Nederland", "Pays-Bas"]),
             ("KR", &["South Korea", "Korea", "대한민국", "韩国"]),
             ("CZ", &["Czech Republic", "Czechia", "Česko", "Tschechien"]),
-            ("DE", &["Germany", "Deutschland", "DEU", "Германия", "ドイツ", "Allemagne"]),
+            (
+                "DE",
+                &["Germany", "Deutschland", "DEU", "Германия", "ドイツ", "Allemagne"],
+            ),
             ("CI", &["Côte d'Ivoire", "Ivory Coast"]),
             ("AE", &["UAE", "United Arab Emirates"]),
             ("TR", &["Türkiye", "Turkey", "Turkiye"]),
         ] {
             for name in names {
-                assert!(named(name).contains(&code.to_owned()), "{name}: {:?}", named(name));
+                assert!(
+                    named(name).contains(&code.to_owned()),
+                    "{name}: {:?}",
+                    named(name)
+                );
             }
         }
         assert_eq!(named("FR"), ["FR"]);
@@ -440,19 +532,29 @@ mod tests {
     #[test]
     fn regions_go_by_name_and_code() {
         for (region, names) in [
-            ("US/California", &["California", "CA", "Kalifornien", "カリフォルニア州"][..]),
+            (
+                "US/California",
+                &["California", "CA", "Kalifornien", "カリフォルニア州"][..],
+            ),
             ("US/Illinois", &["IL", "Illinois"]),
             ("US/New York", &["NY", "New York"]),
             ("CA/Ontario", &["ON", "Ontario"]),
             ("CA/Quebec", &["QC", "Québec"]),
             ("AU/New South Wales", &["NSW", "New South Wales"]),
             ("DE/Bavaria", &["Bayern", "Bavaria", "Bavière"]),
-            ("DE/Baden-Wurttemberg", &["Baden-Württemberg", "Baden-Wuerttemberg", "baden wurttemberg"]),
+            (
+                "DE/Baden-Wurttemberg",
+                &["Baden-Württemberg", "Baden-Wuerttemberg", "baden wurttemberg"],
+            ),
             ("JP/Aichi", &["Aichi", "愛知県", "愛知"]),
             ("ES/Catalonia", &["Catalonia", "Cataluña", "Catalunya"]),
         ] {
             for name in names {
-                assert!(named(name).contains(&region.to_owned()), "{name}: {:?}", named(name));
+                assert!(
+                    named(name).contains(&region.to_owned()),
+                    "{name}: {:?}",
+                    named(name)
+                );
             }
         }
     }
@@ -460,7 +562,19 @@ mod tests {
     #[test]
     fn cities_go_by_local_and_other_names() {
         for (city, names) in [
-            ("DE:Munich", &["Munich", "München", "Muenchen", "Munchen", "MÜNCHEN", "Мюнхен", "ミュンヘン", "慕尼黑"][..]),
+            (
+                "DE:Munich",
+                &[
+                    "Munich",
+                    "München",
+                    "Muenchen",
+                    "Munchen",
+                    "MÜNCHEN",
+                    "Мюнхен",
+                    "ミュンヘン",
+                    "慕尼黑",
+                ][..],
+            ),
             ("US:New York City", &["NYC", "New York City"]),
             ("GB:London", &["London", "Londres", "Лондон", "ロンドン"]),
             ("DE:Köln", &["Cologne", "Köln", "Koeln"]),
@@ -471,7 +585,11 @@ mod tests {
             ("LU:Luxembourg", &["Luxembourg City"]),
         ] {
             for name in names {
-                assert!(named(name).contains(&city.to_owned()), "{name}: {:?}", named(name));
+                assert!(
+                    named(name).contains(&city.to_owned()),
+                    "{name}: {:?}",
+                    named(name)
+                );
             }
         }
     }
@@ -488,7 +606,13 @@ mod tests {
         let gazetteer = Gazetteer::get();
         let germany = gazetteer.country_of_code("DE").unwrap();
         let bavaria = gazetteer.regions_named(&words("BY"), Some(germany));
-        assert_eq!(bavaria.iter().map(|id| gazetteer.region(*id).name.as_str()).collect::<Vec<_>>(), ["Bavaria"]);
+        assert_eq!(
+            bavaria
+                .iter()
+                .map(|id| gazetteer.region(*id).name.as_str())
+                .collect::<Vec<_>>(),
+            ["Bavaria"]
+        );
         assert_eq!(named("BY"), ["BY"]);
     }
 }

@@ -27,7 +27,9 @@ const UNEXPLAINED: char = '?';
 #[must_use]
 pub fn country_name(code: &str) -> Option<&'static str> {
     let gazetteer = Gazetteer::get();
-    gazetteer.country_of_code(code).map(|id| gazetteer.country(id).name.as_str())
+    gazetteer
+        .country_of_code(code)
+        .map(|id| gazetteer.country(id).name.as_str())
 }
 
 /// The slots of a record's place; none if nothing is known of it.
@@ -39,8 +41,18 @@ pub fn value(place: &PlaceText) -> Option<Vec<Slot>> {
     if !ids.is_empty() {
         slots.push(ids);
     }
-    slots.extend(resolved.city_words.iter().map(|word| record_slot(word, resolved.cities.is_empty())));
-    slots.extend(resolved.region_words.iter().map(|word| record_slot(word, !resolved.region_explained)));
+    slots.extend(
+        resolved
+            .city_words
+            .iter()
+            .map(|word| record_slot(word, resolved.cities.is_empty())),
+    );
+    slots.extend(
+        resolved
+            .region_words
+            .iter()
+            .map(|word| record_slot(word, !resolved.region_explained)),
+    );
     for name in resolved.names() {
         slots.extend(words(name).iter().map(|word| record_slot(word, false)));
     }
@@ -65,24 +77,42 @@ pub fn is_explained(place: &PlaceText) -> bool {
 #[must_use]
 pub fn asked_places(location: &str) -> Option<InValue> {
     let alternatives = split(location, Separator::Semicolon);
-    one_or_many(alternatives.iter().filter_map(|text| alternative(text)).collect(), InValue::Any)
+    one_or_many(
+        alternatives.iter().filter_map(|text| alternative(text)).collect(),
+        InValue::Any,
+    )
 }
 
 /// All parts of one alternative.
 fn alternative(text: &str) -> Option<InValue> {
     let gazetteer = Gazetteer::get();
-    let parts = text.split(',').map(words).filter(|words| !words.is_empty()).collect::<Vec<_>>();
-    let named = parts.iter().map(|words| gazetteer.all_named(words)).collect::<Vec<_>>();
+    let parts = text
+        .split(',')
+        .map(words)
+        .filter(|words| !words.is_empty())
+        .collect::<Vec<_>>();
+    let named = parts
+        .iter()
+        .map(|words| gazetteer.all_named(words))
+        .collect::<Vec<_>>();
     let conditions = parts.iter().enumerate().map(|(at, words)| {
         // A code of a region is understood where another part says in which country: `Munich, BY`.
         let others = named.iter().enumerate().filter(|(other, _)| *other != at);
-        let mut countries =
-            others.flat_map(|(_, entities)| entities).map(|entity| gazetteer.country_of(*entity)).collect::<Vec<_>>();
+        let mut countries = others
+            .flat_map(|(_, entities)| entities)
+            .map(|entity| gazetteer.country_of(*entity))
+            .collect::<Vec<_>>();
         countries.sort_unstable();
         countries.dedup();
         let key = name_key(words);
-        let by_code = countries.into_iter().flat_map(|country| gazetteer.regions_of_code(&key, country));
-        let mut entities = named[at].iter().copied().chain(by_code.map(Entity::Region)).collect::<Vec<_>>();
+        let by_code = countries
+            .into_iter()
+            .flat_map(|country| gazetteer.regions_of_code(&key, country));
+        let mut entities = named[at]
+            .iter()
+            .copied()
+            .chain(by_code.map(Entity::Region))
+            .collect::<Vec<_>>();
         entities.sort_unstable();
         entities.dedup();
         part(words, &entities)
@@ -106,7 +136,11 @@ fn part(words: &[Word], entities: &[Entity]) -> InValue {
 
 fn asked_slot(word: &Word, unexplained: bool) -> Slot {
     let slot = asked(word, Comparison::Exact);
-    if unexplained { slot.iter().map(|form| format!("{UNEXPLAINED}{form}")).collect() } else { slot }
+    if unexplained {
+        slot.iter().map(|form| format!("{UNEXPLAINED}{form}")).collect()
+    } else {
+        slot
+    }
 }
 
 fn record_slot(word: &Word, unexplained: bool) -> Slot {
@@ -124,7 +158,11 @@ fn term(entity: Entity) -> String {
         Entity::Country(id) => format!("c:{}", gazetteer.country(id).code),
         Entity::Region(id) => {
             let region = gazetteer.region(id);
-            format!("r:{}.{}", gazetteer.country(region.country).code, region.geonames_code)
+            format!(
+                "r:{}.{}",
+                gazetteer.country(region.country).code,
+                region.geonames_code
+            )
         }
         Entity::City(id) => format!("g:{}", gazetteer.city(id).geonames_id),
     }
@@ -147,7 +185,10 @@ impl Resolved {
         let gazetteer = Gazetteer::get();
         let text = |text: &Option<String>| words(text.as_deref().unwrap_or_default());
         let (city_words, region_words) = (text(&place.city), text(&place.region));
-        let mut country = place.country.as_deref().and_then(|code| gazetteer.country_of_code(code));
+        let mut country = place
+            .country
+            .as_deref()
+            .and_then(|code| gazetteer.country_of_code(code));
 
         let mut regions = Vec::new();
         if !region_words.is_empty() {
@@ -160,10 +201,15 @@ impl Resolved {
             cities = gazetteer.cities_named(&city_words);
             cities.retain(|id| country.is_none_or(|country| gazetteer.city(*id).country == country));
             if region_explained {
-                let in_regions = |id: &CityId| gazetteer.city(*id).region.is_some_and(|id| regions.contains(&id));
+                let in_regions =
+                    |id: &CityId| gazetteer.city(*id).region.is_some_and(|id| regions.contains(&id));
                 cities.retain(in_regions);
                 if !cities.is_empty() {
-                    regions.retain(|id| cities.iter().any(|city| gazetteer.city(*city).region == Some(*id)));
+                    regions.retain(|id| {
+                        cities
+                            .iter()
+                            .any(|city| gazetteer.city(*city).region == Some(*id))
+                    });
                 }
             }
             cities.sort_unstable();
@@ -177,13 +223,22 @@ impl Resolved {
             let of_regions = || unanimous(regions.iter().map(|id| Some(gazetteer.region(*id).country)));
             country = of_cities.or_else(of_regions);
         }
-        Self { country, regions, cities, city_words, region_words, region_explained }
+        Self {
+            country,
+            regions,
+            cities,
+            city_words,
+            region_words,
+            region_explained,
+        }
     }
 
     fn entities(&self) -> impl Iterator<Item = Entity> {
         let country = self.country.into_iter().map(Entity::Country);
         let regions = self.regions.iter().copied().map(Entity::Region);
-        country.chain(regions).chain(self.cities.iter().copied().map(Entity::City))
+        country
+            .chain(regions)
+            .chain(self.cities.iter().copied().map(Entity::City))
     }
 
     /// The names that the gazetteer knows it by, where it is sure: those the record itself does not show.
@@ -199,7 +254,11 @@ impl Resolved {
         }
         if let Some(country) = self.country {
             let country = gazetteer.country(country);
-            names.extend([country.name.as_str(), country.code.as_str(), country.iso3.as_str()]);
+            names.extend([
+                country.name.as_str(),
+                country.code.as_str(),
+                country.iso3.as_str(),
+            ]);
         }
         names
     }
@@ -208,7 +267,9 @@ impl Resolved {
 /// What all have in common; none if there are none, or two differ.
 fn unanimous<T: PartialEq>(mut values: impl Iterator<Item = Option<T>>) -> Option<T> {
     let first = values.next()??;
-    values.all(|value| value.as_ref() == Some(&first)).then_some(first)
+    values
+        .all(|value| value.as_ref() == Some(&first))
+        .then_some(first)
 }
 
 #[cfg(test)]

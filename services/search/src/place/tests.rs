@@ -2,7 +2,11 @@ use super::*;
 
 fn place(city: &str, region: &str, country: &str) -> PlaceText {
     let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    PlaceText { city: text(city), region: text(region), country: text(country) }
+    PlaceText {
+        city: text(city),
+        region: text(region),
+        country: text(country),
+    }
 }
 
 /// Whether a location filter finds a place.
@@ -14,7 +18,10 @@ fn finds(location: &str, city: &str, region: &str, country: &str) -> bool {
 fn holds(asked: &InValue, value: &[Slot]) -> bool {
     match asked {
         InValue::Phrase(phrase) => value.windows(phrase.len()).any(|slots| {
-            slots.iter().zip(phrase).all(|(slot, asked)| asked.iter().any(|term| slot.contains(term)))
+            slots
+                .iter()
+                .zip(phrase)
+                .all(|(slot, asked)| asked.iter().any(|term| slot.contains(term)))
         }),
         InValue::All(all) => all.iter().all(|asked| holds(asked, value)),
         InValue::Any(any) => any.iter().any(|asked| holds(asked, value)),
@@ -24,14 +31,38 @@ fn holds(asked: &InValue, value: &[Slot]) -> bool {
 #[test]
 fn a_place_is_found_by_all_its_names() {
     for location in [
-        "Munich", "München", "MUENCHEN", "munchen", "Мюнхен", "Bavaria", "Bayern", "Germany", "Deutschland", "DE",
-        "DEU", "Munich, Germany", "München, BY", "Munich, BY, Germany", "München, Bayern, DE", "Munich Germany",
-        "Paris; Munich", "Nowhere; Munich,", ",Munich,!",
+        "Munich",
+        "München",
+        "MUENCHEN",
+        "munchen",
+        "Мюнхен",
+        "Bavaria",
+        "Bayern",
+        "Germany",
+        "Deutschland",
+        "DE",
+        "DEU",
+        "Munich, Germany",
+        "München, BY",
+        "Munich, BY, Germany",
+        "München, Bayern, DE",
+        "Munich Germany",
+        "Paris; Munich",
+        "Nowhere; Munich,",
+        ",Munich,!",
     ] {
         assert!(finds(location, "München", "", "DE"), "{location}");
         assert!(finds(location, "Munich", "Bavaria", "DE"), "{location}");
     }
-    for location in ["Berlin", "Austria", "Munich, Austria", "Munich, Berlin", "Hesse", "Nowhere", "Munich, Nowhere"] {
+    for location in [
+        "Berlin",
+        "Austria",
+        "Munich, Austria",
+        "Munich, Berlin",
+        "Hesse",
+        "Nowhere",
+        "Munich, Nowhere",
+    ] {
         assert!(!finds(location, "München", "Bayern", "DE"), "{location}");
     }
 }
@@ -44,7 +75,10 @@ fn parts_narrow() {
     assert!(finds("Springfield", "Springfield", "MO", "US"));
     assert!(finds("USA", "Springfield", "", "US"));
     assert!(!finds("Springfield, IL, USA", "Springfield", "MO", "US"));
-    assert!(!finds("Springfield, IL, USA", "Springfield", "", "US"), "which Springfield is not known");
+    assert!(
+        !finds("Springfield, IL, USA", "Springfield", "", "US"),
+        "which Springfield is not known"
+    );
     assert!(finds("London, Ontario", "London", "Ontario", "CA"));
     assert!(!finds("London, UK", "London", "Ontario", "CA"));
     assert!(finds("London, ON", "London", "Ontario", "CA"));
@@ -78,7 +112,10 @@ fn usual_short_names_are_known() {
         ("St. Gallen", "Sankt Gallen", "", "CH"),
         ("Londres", "London", "", "GB"),
     ] {
-        assert!(finds(location, city, region, country), "{location}: {city}, {region}, {country}");
+        assert!(
+            finds(location, city, region, country),
+            "{location}: {city}, {region}, {country}"
+        );
     }
 }
 
@@ -91,9 +128,15 @@ fn what_no_place_is_called_is_found_by_its_words() {
     // A known name finds an unknown place that is called so, but no known one.
     assert!(finds("Jakarta", "Jakarta Selatan", "", "ID"));
     assert!(finds("Paris", "Paris Industrial Estate", "", "US"));
-    assert!(!finds("York", "New York", "New York", "US"), "New York is known, and is not York");
+    assert!(
+        !finds("York", "New York", "New York", "US"),
+        "New York is known, and is not York"
+    );
     assert!(finds("Middle Earth", "Hobbiton", "Middle-earth", "NZ"));
-    assert!(finds("Atlantis", "", "", "Atlantis"), "an unknown country has its words");
+    assert!(
+        finds("Atlantis", "", "", "Atlantis"),
+        "an unknown country has its words"
+    );
 }
 
 #[test]

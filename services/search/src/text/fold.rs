@@ -23,7 +23,11 @@ pub fn fold(text: &str) -> String {
 pub(super) fn caseless(text: &str) -> String {
     // Some characters fold to what NFKC changes again, and the other way round; twice is stable.
     let once = text.chars().filter(|character| !is_invisible(*character)).nfkc();
-    once.default_case_fold().nfkc().default_case_fold().nfc().collect()
+    once.default_case_fold()
+        .nfkc()
+        .default_case_fold()
+        .nfc()
+        .collect()
 }
 
 /// Removes accents from a text that [`caseless`] made.
@@ -118,7 +122,11 @@ fn push_letter(folded: &mut String, letter: char) {
 }
 
 fn recompose(text: String) -> String {
-    if text.is_ascii() { text } else { text.nfc().collect() }
+    if text.is_ascii() {
+        text
+    } else {
+        text.nfc().collect()
+    }
 }
 
 #[cfg(test)]

@@ -23,13 +23,19 @@ struct Piece {
 /// The alternatives of a keyword list; those without a word are skipped.
 #[must_use]
 pub fn alternatives(text: &str) -> Vec<Alternative> {
-    split(text, Separator::CommaOutsideQuotes).iter().filter_map(|text| Alternative::parse(text, words)).collect()
+    split(text, Separator::CommaOutsideQuotes)
+        .iter()
+        .filter_map(|text| Alternative::parse(text, words))
+        .collect()
 }
 
 /// The condition that one of the alternatives holds in a value; none without alternatives.
 #[must_use]
 pub fn any(alternatives: &[Alternative]) -> Option<InValue> {
-    one_or_many(alternatives.iter().map(Alternative::holds).collect(), InValue::Any)
+    one_or_many(
+        alternatives.iter().map(Alternative::holds).collect(),
+        InValue::Any,
+    )
 }
 
 impl Alternative {
@@ -39,8 +45,14 @@ impl Alternative {
         let pieces = parts(text)
             .into_iter()
             .map(|part| match part {
-                Part::Plain(text) => Piece { words: words(text), quoted: false },
-                Part::Quoted(text) => Piece { words: words(text), quoted: true },
+                Part::Plain(text) => Piece {
+                    words: words(text),
+                    quoted: false,
+                },
+                Part::Quoted(text) => Piece {
+                    words: words(text),
+                    quoted: true,
+                },
             })
             .filter(|piece| !piece.words.is_empty())
             .collect::<Vec<_>>();
@@ -54,7 +66,9 @@ impl Alternative {
             if piece.quoted {
                 vec![asked_phrase(&piece.words, Comparison::Exact)]
             } else {
-                runs(&piece.words).map(|run| asked_phrase(run, Comparison::Stemmed)).collect()
+                runs(&piece.words)
+                    .map(|run| asked_phrase(run, Comparison::Stemmed))
+                    .collect()
             }
         });
         // Never empty, since no piece is.
@@ -66,7 +80,11 @@ impl Alternative {
     pub fn rank(&self) -> RankAlternative {
         let holds = self.holds();
         let adjacent = InValue::Phrase(self.phrase());
-        let words = self.pieces.iter().flat_map(|piece| piece.words.iter().cloned()).collect::<Vec<_>>();
+        let words = self
+            .pieces
+            .iter()
+            .flat_map(|piece| piece.words.iter().cloned())
+            .collect::<Vec<_>>();
         RankAlternative {
             adjacent: (adjacent != holds).then_some(adjacent),
             whole: Some(InValue::Phrase(vec![whole(&words, Comparison::Stemmed)])),
@@ -75,13 +93,25 @@ impl Alternative {
     }
 
     fn phrase(&self) -> Phrase {
-        let comparison = |piece: &Piece| if piece.quoted { Comparison::Exact } else { Comparison::Stemmed };
-        self.pieces.iter().flat_map(|piece| asked_phrase(&piece.words, comparison(piece))).collect()
+        let comparison = |piece: &Piece| {
+            if piece.quoted {
+                Comparison::Exact
+            } else {
+                Comparison::Stemmed
+            }
+        };
+        self.pieces
+            .iter()
+            .flat_map(|piece| asked_phrase(&piece.words, comparison(piece)))
+            .collect()
     }
 }
 
 /// A single expression as it is, several put together, none for none.
-pub(crate) fn one_or_many(mut expressions: Vec<InValue>, many: fn(Vec<InValue>) -> InValue) -> Option<InValue> {
+pub(crate) fn one_or_many(
+    mut expressions: Vec<InValue>,
+    many: fn(Vec<InValue>) -> InValue,
+) -> Option<InValue> {
     match expressions.len() {
         0 => None,
         1 => expressions.pop(),
@@ -112,9 +142,19 @@ mod tests {
     fn words_stand_anywhere_and_quoted_ones_together() {
         assert_eq!(
             holds("used cars \"Spare Parts\""),
-            [InValue::All(vec![phrase(&["~used"]), phrase(&["~car"]), phrase(&["spare", "parts"])])]
+            [InValue::All(vec![
+                phrase(&["~used"]),
+                phrase(&["~car"]),
+                phrase(&["spare", "parts"])
+            ])]
         );
-        assert_eq!(holds("東京 電力"), [InValue::All(vec![phrase(&["~東", "~京"]), phrase(&["~電", "~力"])])]);
+        assert_eq!(
+            holds("東京 電力"),
+            [InValue::All(vec![
+                phrase(&["~東", "~京"]),
+                phrase(&["~電", "~力"])
+            ])]
+        );
     }
 
     #[test]
@@ -125,7 +165,14 @@ mod tests {
 
     #[test]
     fn signs_that_are_operators_elsewhere_only_separate() {
-        for text in ["+cars -trucks", "cars && trucks", "(cars) || {trucks}", "cars* trucks?", "cars:trucks", "cars^~ [trucks]"] {
+        for text in [
+            "+cars -trucks",
+            "cars && trucks",
+            "(cars) || {trucks}",
+            "cars* trucks?",
+            "cars:trucks",
+            "cars^~ [trucks]",
+        ] {
             assert_eq!(holds(text), holds("cars trucks"), "{text}");
         }
     }

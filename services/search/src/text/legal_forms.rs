@@ -25,47 +25,125 @@ enum Place {
 /// Folded words of each form, by where it is one. Forms of a row are separated by commas.
 const FORMS: &[(Place, &str)] = &[
     // English
-    (Place::Anywhere, "inc, llc, l l c, llp, l l p, lllp, pllc, plc, p l c, ltd, pty ltd, pte ltd, pvt ltd, co ltd, ltee"),
-    (Place::Anywhere, "limited liability company, limited liability partnership, public limited company"),
-    (Place::Anywhere, "public company limited, pcl, private limited, pty limited, pte limited, pvt limited"),
-    (Place::Anywhere, "company limited, co limited, designated activity company, unlimited company, pjsc, p j s c"),
-    (Place::Anywhere, "public joint stock company, closed joint stock company, open joint stock company"),
+    (
+        Place::Anywhere,
+        "inc, llc, l l c, llp, l l p, lllp, pllc, plc, p l c, ltd, pty ltd, pte ltd, pvt ltd, co ltd, ltee",
+    ),
+    (
+        Place::Anywhere,
+        "limited liability company, limited liability partnership, public limited company",
+    ),
+    (
+        Place::Anywhere,
+        "public company limited, pcl, private limited, pty limited, pte limited, pvt limited",
+    ),
+    (
+        Place::Anywhere,
+        "company limited, co limited, designated activity company, unlimited company, pjsc, p j s c",
+    ),
+    (
+        Place::Anywhere,
+        "public joint stock company, closed joint stock company, open joint stock company",
+    ),
     (Place::Anywhere, "joint stock company"),
     (Place::NotFirst, "limited, incorporated, corp, corporation"),
-    (Place::End, "co, company, lp, l p, pc, p c, dac, pty, pte, pvt, limited partnership"),
+    (
+        Place::End,
+        "co, company, lp, l p, pc, p c, dac, pty, pte, pvt, limited partnership",
+    ),
     // German
-    (Place::Anywhere, "gmbh, g m b h, kgaa, mbh, ohg, gesellschaft mit beschrankter haftung, aktiengesellschaft"),
-    (Place::Anywhere, "gesmbh, ges m b h, kommanditgesellschaft, kommanditgesellschaft auf aktien"),
-    (Place::End, "ag, se, kg, ug, ug haftungsbeschrankt, e v, ev, e g, eg, e k, societas europaea"),
+    (
+        Place::Anywhere,
+        "gmbh, g m b h, kgaa, mbh, ohg, gesellschaft mit beschrankter haftung, aktiengesellschaft",
+    ),
+    (
+        Place::Anywhere,
+        "gesmbh, ges m b h, kommanditgesellschaft, kommanditgesellschaft auf aktien",
+    ),
+    (
+        Place::End,
+        "ag, se, kg, ug, ug haftungsbeschrankt, e v, ev, e g, eg, e k, societas europaea",
+    ),
     // Romance
-    (Place::Anywhere, "s a de c v, sa de cv, s a b de c v, sab de cv, s de r l de c v, s de rl de cv, sapi de cv"),
-    (Place::Anywhere, "s a p i de c v, societe anonyme, sociedad anonima, sociedade anonima"),
-    (Place::Anywhere, "societa per azioni, societa a responsabilita limitata, sociedad limitada, societe par actions simplifiee"),
-    (Place::Anywhere, "societe a responsabilite limitee, ltda, eireli, sarl, s a r l, s p a, s r l, sapa, s a p a"),
+    (
+        Place::Anywhere,
+        "s a de c v, sa de cv, s a b de c v, sab de cv, s de r l de c v, s de rl de cv, sapi de cv",
+    ),
+    (
+        Place::Anywhere,
+        "s a p i de c v, societe anonyme, sociedad anonima, sociedade anonima",
+    ),
+    (
+        Place::Anywhere,
+        "societa per azioni, societa a responsabilita limitata, sociedad limitada, societe par actions simplifiee",
+    ),
+    (
+        Place::Anywhere,
+        "societe a responsabilite limitee, ltda, eireli, sarl, s a r l, s p a, s r l, sapa, s a p a",
+    ),
     (Place::Edges, "sa, s a"),
-    (Place::End, "spa, srl, sas, s a s, sasu, eurl, snc, s n c, sca, s c a, s l, sl, s l u, slu, sab, s a b, sgps, s g p s"),
-    (Place::End, "sau, s a u, s a c, s a a, saa, s a s u, scpa, e s p, esp, saog, s a o g, saoc, kscp, k s c p, kscc, k s c c"),
-    (Place::End, "k s c, ksc, q p s c, qpsc, q s c, p s c, psc, bsc, b s c, societe en commandite par actions"),
+    (
+        Place::End,
+        "spa, srl, sas, s a s, sasu, eurl, snc, s n c, sca, s c a, s l, sl, s l u, slu, sab, s a b, sgps, s g p s",
+    ),
+    (
+        Place::End,
+        "sau, s a u, s a c, s a a, saa, s a s u, scpa, e s p, esp, saog, s a o g, saoc, kscp, k s c p, kscc, k s c c",
+    ),
+    (
+        Place::End,
+        "k s c, ksc, q p s c, qpsc, q s c, p s c, psc, bsc, b s c, societe en commandite par actions",
+    ),
     // Dutch, Flemish
-    (Place::Anywhere, "besloten vennootschap, naamloze vennootschap, bvba, cvba"),
+    (
+        Place::Anywhere,
+        "besloten vennootschap, naamloze vennootschap, bvba, cvba",
+    ),
     (Place::Edges, "nv, n v, bv, b v"),
     (Place::End, "c v, vof"),
     // Nordic
-    (Place::Anywhere, "aktiebolag, aktiebolaget, aktieselskab, anpartsselskab, aksjeselskap, osakeyhtio, julkinen osakeyhtio"),
+    (
+        Place::Anywhere,
+        "aktiebolag, aktiebolaget, aktieselskab, anpartsselskab, aksjeselskap, osakeyhtio, julkinen osakeyhtio",
+    ),
     (Place::Edges, "ab, as, a s, oy, oyj"),
-    (Place::End, "asa, aps, abp, ab publ, publ, hf, h f, ehf, ohf, ks, ivs, o y, oy ab"),
+    (
+        Place::End,
+        "asa, aps, abp, ab publ, publ, hf, h f, ehf, ohf, ks, ivs, o y, oy ab",
+    ),
     // Central and Eastern Europe, Turkey
-    (Place::Anywhere, "sp z o o, spolka z o o, spolka akcyjna, spolka z ograniczona odpowiedzialnoscia, s r o, spol s r o"),
-    (Place::Anywhere, "d o o, zrt, nyrt, kft, akciova spolocnost, akciova spolecnost, anonim sirketi, anonim sirket, limited sirketi"),
+    (
+        Place::Anywhere,
+        "sp z o o, spolka z o o, spolka akcyjna, spolka z ograniczona odpowiedzialnoscia, s r o, spol s r o",
+    ),
+    (
+        Place::Anywhere,
+        "d o o, zrt, nyrt, kft, akciova spolocnost, akciova spolecnost, anonim sirketi, anonim sirket, limited sirketi",
+    ),
     (Place::Anywhere, "ltd sti, ead, ood, eood, tov, pat, prat"),
-    (Place::Edges, "ao, oao, zao, pao, ooo, jsc, ojsc, cjsc, ad, a d, dd, d d, uab, sia, ou"),
+    (
+        Place::Edges,
+        "ao, oao, zao, pao, ooo, jsc, ojsc, cjsc, ad, a d, dd, d d, uab, sia, ou",
+    ),
     (Place::Edges, "ооо, оао, зао, пао, ао, тов, пат, ат"),
-    (Place::End, "sro, doo, rt, bt, s k a, k s, v o s, t a s, ae, a e, αε, α ε, επε, sti, d n o"),
+    (
+        Place::End,
+        "sro, doo, rt, bt, s k a, k s, v o s, t a s, ae, a e, αε, α ε, επε, sti, d n o",
+    ),
     // Asia
-    (Place::Anywhere, "sdn bhd, berhad, bhd, tbk, kabushiki kaisha, godo kaisha, yugen kaisha"),
+    (
+        Place::Anywhere,
+        "sdn bhd, berhad, bhd, tbk, kabushiki kaisha, godo kaisha, yugen kaisha",
+    ),
     (Place::Edges, "k k, kk, pt, y k, perseroan terbatas"),
-    (Place::Anywhere, "株 式 会 社, 株 式 會 社, 有 限 会 社, 合 同 会 社, 合 資 会 社, 合 名 会 社, 股 份 有 限 公 司, 有 限 公 司"),
-    (Place::Anywhere, "有 限 责 任 公 司, 有 限 責 任 公 司, 股 份 公 司, 控 股 有 限 公 司, 集 团 有 限 公 司"),
+    (
+        Place::Anywhere,
+        "株 式 会 社, 株 式 會 社, 有 限 会 社, 合 同 会 社, 合 資 会 社, 合 名 会 社, 股 份 有 限 公 司, 有 限 公 司",
+    ),
+    (
+        Place::Anywhere,
+        "有 限 责 任 公 司, 有 限 責 任 公 司, 股 份 公 司, 控 股 有 限 公 司, 集 团 有 限 公 司",
+    ),
     (Place::Anywhere, "주식회사, 유한회사"),
     (Place::Edges, "株, 有, 주, 유"),
     // Thai and Hebrew
@@ -78,7 +156,10 @@ static BY_FIRST_WORD: LazyLock<HashMap<String, Vec<(Vec<String>, Place)>>> = Laz
     let mut forms: HashMap<String, Vec<(Vec<String>, Place)>> = HashMap::new();
     for (place, row) in FORMS {
         for form in row.split(',') {
-            let words = super::words::words(form).into_iter().map(|word| word.plain).collect::<Vec<_>>();
+            let words = super::words::words(form)
+                .into_iter()
+                .map(|word| word.plain)
+                .collect::<Vec<_>>();
             if let Some(first) = words.first() {
                 forms.entry(first.clone()).or_default().push((words, *place));
             }
@@ -126,7 +207,10 @@ pub fn strip_legal_forms(words: &[Word]) -> Vec<Word> {
         // A character whose predecessor is gone begins a run.
         let continues = word.continues && !previous_gone;
         previous_gone = gone;
-        (!gone).then(|| Word { continues, ..word.clone() })
+        (!gone).then(|| Word {
+            continues,
+            ..word.clone()
+        })
     });
     kept.collect()
 }
@@ -136,7 +220,11 @@ fn form_at(words: &[Word], at: usize, start: usize, end: usize) -> Option<usize>
     let forms = BY_FIRST_WORD.get(&words[at].plain)?;
     forms.iter().find_map(|(form, place)| {
         let behind = at + form.len();
-        let stands = behind <= end && form.iter().zip(&words[at..]).all(|(form, word)| *form == word.plain);
+        let stands = behind <= end
+            && form
+                .iter()
+                .zip(&words[at..])
+                .all(|(form, word)| *form == word.plain);
         let counts = match place {
             Place::Anywhere => true,
             Place::NotFirst => at > start,
@@ -154,7 +242,11 @@ mod tests {
 
     fn rest(name: &str) -> String {
         let words = without_legal_forms(&words(name));
-        words.into_iter().map(|word| word.plain).collect::<Vec<_>>().join(" ")
+        words
+            .into_iter()
+            .map(|word| word.plain)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     #[test]
@@ -168,7 +260,10 @@ mod tests {
             ("Youon Technology Co.,Ltd", "youon technology"),
             ("Ford Motor Company", "ford motor"),
             ("Singapore Post Limited", "singapore post"),
-            ("Southern Concrete Pile Public Company Limited", "southern concrete pile"),
+            (
+                "Southern Concrete Pile Public Company Limited",
+                "southern concrete pile",
+            ),
             ("Acme GmbH & Co. KG", "acme"),
             ("Merck KGaA", "merck"),
             ("Fresenius SE & Co. KGaA", "fresenius"),
@@ -212,7 +307,10 @@ mod tests {
     #[test]
     fn words_that_only_look_like_one_stay() {
         for (name, expected) in [
-            ("AG Mortgage Investment Trust, Inc.", "ag mortgage investment trust"),
+            (
+                "AG Mortgage Investment Trust, Inc.",
+                "ag mortgage investment trust",
+            ),
             ("Co-Diagnostics, Inc.", "co diagnostics"),
             ("SE Asia Fund", "se asia fund"),
             ("Limited Brands", "limited brands"),
@@ -227,7 +325,12 @@ mod tests {
 
     #[test]
     fn a_name_of_legal_forms_alone_is_a_name() {
-        for (name, expected) in [("Inc.", "inc"), ("Co., Ltd.", "co ltd"), ("AG", "ag"), ("SE SA", "se sa")] {
+        for (name, expected) in [
+            ("Inc.", "inc"),
+            ("Co., Ltd.", "co ltd"),
+            ("AG", "ag"),
+            ("SE SA", "se sa"),
+        ] {
             assert_eq!(rest(name), expected, "{name}");
         }
         assert_eq!(rest(""), "");

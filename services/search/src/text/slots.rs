@@ -88,7 +88,11 @@ pub fn whole(words: &[Word], comparison: Comparison) -> Slot {
             return format!("{WHOLE}{joined}");
         }
         let hash = Sha256::digest(joined.as_bytes());
-        let hex = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>();
+        let hex = hash
+            .iter()
+            .take(16)
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<String>();
         format!("{WHOLE}{WHOLE}{hex}")
     };
     if words.is_empty() {
@@ -114,11 +118,21 @@ mod tests {
         assert_eq!(
             value(&words("Müller Cars"), Comparison::Stemmed).unwrap(),
             [
-                vec!["muller", "mueller", "~muller", "~mueller", "=muller car", "=mueller car"],
+                vec![
+                    "muller",
+                    "mueller",
+                    "~muller",
+                    "~mueller",
+                    "=muller car",
+                    "=mueller car"
+                ],
                 vec!["cars", "~car"],
             ]
         );
-        assert_eq!(value(&words("Cars"), Comparison::Exact).unwrap(), [vec!["cars", "=cars"]]);
+        assert_eq!(
+            value(&words("Cars"), Comparison::Exact).unwrap(),
+            [vec!["cars", "=cars"]]
+        );
         assert_eq!(value(&words("--"), Comparison::Exact), None);
     }
 
@@ -129,12 +143,18 @@ mod tests {
         assert_eq!(slots.len(), MAX_SLOTS);
         let term = slots[0].last().unwrap();
         assert!(term.starts_with("==") && term.len() == 34, "{term}");
-        assert_ne!(whole(&words(&long), Comparison::Stemmed), whole(&words(&format!("{long}x")), Comparison::Stemmed));
+        assert_ne!(
+            whole(&words(&long), Comparison::Stemmed),
+            whole(&words(&format!("{long}x")), Comparison::Stemmed)
+        );
     }
 
     #[test]
     fn equal_values_are_one() {
         let texts = [words("Cars"), words("CARS"), words("car")];
-        assert_eq!(values(texts.iter().map(Vec::as_slice), Comparison::Stemmed).len(), 2);
+        assert_eq!(
+            values(texts.iter().map(Vec::as_slice), Comparison::Stemmed).len(),
+            2
+        );
     }
 }

@@ -45,11 +45,17 @@ fn singular(word: &str) -> String {
     if word.len() < 4 || !word.ends_with('s') || ends(&["ss", "us", "is", "aas"]) {
         return word.to_owned();
     }
-    if ends(&["yses", "theses", "gnoses", "emphases", "stases", "chroses", "croses"]) {
+    if ends(&[
+        "yses", "theses", "gnoses", "emphases", "stases", "chroses", "croses",
+    ]) {
         return format!("{}is", cut(2));
     }
     if ends(&["ies"]) {
-        return if word.len() > 4 { format!("{}y", cut(3)) } else { cut(1) };
+        return if word.len() > 4 {
+            format!("{}y", cut(3))
+        } else {
+            cut(1)
+        };
     }
     if ends(&["oes"]) {
         return if one_of(SINGULAR_OE) { cut(1) } else { cut(2) };
@@ -58,11 +64,14 @@ fn singular(word: &str) -> String {
         return if one_of(SINGULAR_CHE) { cut(1) } else { cut(2) };
     }
     if ends(&["ases"]) {
-        let is_as = SINGULAR_AS.iter().any(|singular| word.strip_suffix("es") == Some(singular));
+        let is_as = SINGULAR_AS
+            .iter()
+            .any(|singular| word.strip_suffix("es") == Some(singular));
         return if is_as { cut(2) } else { cut(1) };
     }
     if ends(&["uses"]) {
-        let is_use = ends(&["ouses", "auses", "fuses", "muses", "abuses", "excuses"]) || matches!(word, "uses" | "reuses");
+        let is_use = ends(&["ouses", "auses", "fuses", "muses", "abuses", "excuses"])
+            || matches!(word, "uses" | "reuses");
         return if is_use { cut(1) } else { cut(2) };
     }
     if ends(&["xes", "shes", "sses", "zzes", "tzes"]) {

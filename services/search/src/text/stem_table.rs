@@ -181,13 +181,50 @@ pub(super) const IRREGULAR: &[(&str, &str)] = &[
 ];
 
 /// Words that end like a plural and are none, or whose singular is another word.
-pub(super) const UNCHANGED: &[&str] = &["news", "series", "species", "goods", "clothes", "lens", "goggles", "means", "peoples", "mens", "always", "perhaps", "kudos", "mars"];
+pub(super) const UNCHANGED: &[&str] = &[
+    "news", "series", "species", "goods", "clothes", "lens", "goggles", "means", "peoples", "mens", "always",
+    "perhaps", "kudos", "mars",
+];
 
 /// Singulars in `-oe`.
-pub(super) const SINGULAR_OE: &[&str] = &["shoe", "toe", "canoe", "oboe", "foe", "hoe", "woe", "floe", "aloe", "throe", "tiptoe", "horseshoe", "snowshoe"];
+pub(super) const SINGULAR_OE: &[&str] = &[
+    "shoe",
+    "toe",
+    "canoe",
+    "oboe",
+    "foe",
+    "hoe",
+    "woe",
+    "floe",
+    "aloe",
+    "throe",
+    "tiptoe",
+    "horseshoe",
+    "snowshoe",
+];
 
 /// Singulars in `-che`.
-pub(super) const SINGULAR_CHE: &[&str] = &["cache", "niche", "headache", "ache", "toothache", "backache", "moustache", "mustache", "avalanche", "creche", "quiche", "psyche", "porsche", "brioche", "pastiche", "cliche", "douche", "tranche", "apache"];
+pub(super) const SINGULAR_CHE: &[&str] = &[
+    "cache",
+    "niche",
+    "headache",
+    "ache",
+    "toothache",
+    "backache",
+    "moustache",
+    "mustache",
+    "avalanche",
+    "creche",
+    "quiche",
+    "psyche",
+    "porsche",
+    "brioche",
+    "pastiche",
+    "cliche",
+    "douche",
+    "tranche",
+    "apache",
+];
 
 /// Singulars in `-as`.
 pub(super) const SINGULAR_AS: &[&str] = &["gas", "bias", "atlas", "canvas", "alias", "christmas", "pancreas"];

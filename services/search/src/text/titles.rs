@@ -69,7 +69,10 @@ pub fn title_words(text: &str) -> Vec<Word> {
 /// The long form of what the words begin with, and how many of them it stands for.
 fn short_form(words: &[Word]) -> Option<(usize, &'static str)> {
     let long = |short: &str, table: &[(&str, &'static str)]| {
-        table.iter().find(|(form, _)| *form == short).map(|(_, long)| *long)
+        table
+            .iter()
+            .find(|(form, _)| *form == short)
+            .map(|(_, long)| *long)
     };
     for count in (2..=4).rev() {
         let letters = words.get(..count).and_then(initials);
@@ -89,7 +92,10 @@ fn short_form(words: &[Word]) -> Option<(usize, &'static str)> {
 
 /// Words of one letter each, put together.
 fn initials(words: &[Word]) -> Option<String> {
-    words.iter().map(|word| (word.plain.len() == 1).then_some(word.plain.as_str())).collect()
+    words
+        .iter()
+        .map(|word| (word.plain.len() == 1).then_some(word.plain.as_str()))
+        .collect()
 }
 
 #[cfg(test)]
@@ -97,7 +103,11 @@ mod tests {
     use super::*;
 
     fn written(text: &str) -> String {
-        title_words(text).into_iter().map(|word| word.plain).collect::<Vec<_>>().join(" ")
+        title_words(text)
+            .into_iter()
+            .map(|word| word.plain)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     #[test]

@@ -24,7 +24,11 @@ impl Word {
     /// A word that is plain as it stands.
     #[must_use]
     pub fn plain(word: &str) -> Self {
-        Self { plain: word.to_owned(), expanded: None, continues: false }
+        Self {
+            plain: word.to_owned(),
+            expanded: None,
+            continues: false,
+        }
     }
 
     /// The second form where there is one, else the first.
@@ -48,9 +52,20 @@ pub fn words(text: &str) -> Vec<Word> {
         return words;
     }
     // Letters that stand for none of their own (a modifier, a lone sign): all of them as one word.
-    let rest = fold::caseless(text).chars().filter(|letter| letter.is_alphanumeric()).collect::<String>();
-    let rest = if rest.is_empty() { text.chars().filter(|letter| letter.is_alphanumeric()).collect() } else { rest };
-    if rest.is_empty() { Vec::new() } else { vec![Word::plain(&rest)] }
+    let rest = fold::caseless(text)
+        .chars()
+        .filter(|letter| letter.is_alphanumeric())
+        .collect::<String>();
+    let rest = if rest.is_empty() {
+        text.chars().filter(|letter| letter.is_alphanumeric()).collect()
+    } else {
+        rest
+    };
+    if rest.is_empty() {
+        Vec::new()
+    } else {
+        vec![Word::plain(&rest)]
+    }
 }
 
 /// Groups the words that continue each other.
@@ -105,7 +120,11 @@ fn push(words: &mut Vec<Word>, raw: &str, class: Class, continues: bool) {
     let word = if raw.is_ascii() {
         Word::plain(raw)
     } else {
-        Word { plain: fold::plain(raw), expanded: fold::expanded(raw), continues }
+        Word {
+            plain: fold::plain(raw),
+            expanded: fold::expanded(raw),
+            continues,
+        }
     };
     if !word.plain.is_empty() {
         words.push(word);
@@ -135,7 +154,13 @@ fn classify(character: char) -> Class {
 fn is_without_spaces(character: char) -> bool {
     matches!(
         character.script(),
-        Script::Han | Script::Hiragana | Script::Katakana | Script::Thai | Script::Lao | Script::Khmer | Script::Myanmar
+        Script::Han
+            | Script::Hiragana
+            | Script::Katakana
+            | Script::Thai
+            | Script::Lao
+            | Script::Khmer
+            | Script::Myanmar
     )
 }
 
@@ -153,7 +178,10 @@ mod tests {
     #[test]
     fn words_are_runs_of_letters_and_digits() {
         for (text, expected) in [
-            ("A.S. Création Tapeten AG", &["a", "s", "creation", "tapeten", "ag"][..]),
+            (
+                "A.S. Création Tapeten AG",
+                &["a", "s", "creation", "tapeten", "ag"][..],
+            ),
             ("AT&T (UK)", &["at", "t", "uk"]),
             ("O'Brien’s", &["o", "brien", "s"]),
             ("e-commerce/B2B", &["e", "commerce", "b2b"]),
@@ -177,7 +205,10 @@ mod tests {
     #[test]
     fn without_spaces_each_character_is_a_word() {
         let cut = words("株式会社ABCトヨタ自動車");
-        let shown = cut.iter().map(|word| (word.plain.as_str(), word.continues)).collect::<Vec<_>>();
+        let shown = cut
+            .iter()
+            .map(|word| (word.plain.as_str(), word.continues))
+            .collect::<Vec<_>>();
         assert_eq!(
             shown,
             [
@@ -197,7 +228,12 @@ mod tests {
         assert_eq!(plain("コーヒー"), ["コ", "ー", "ヒ", "ー"]);
         assert_eq!(plain("がぎ"), ["が", "ぎ"]);
         assert_eq!(plain("ปูน").len(), 2, "a vowel sign stays with its consonant");
-        assert!(words("東京 電力").iter().map(|word| word.continues).eq([false, true, false, true]));
+        assert!(
+            words("東京 電力")
+                .iter()
+                .map(|word| word.continues)
+                .eq([false, true, false, true])
+        );
     }
 
     #[test]
