@@ -32,7 +32,7 @@ impl Service for SearchProcess {
 
     async fn serve(config: SearchConfig, process: Process) -> Result<(), BoxError> {
         // First of all: opening the index takes a while, and until then nothing can be answered.
-        let searchable = process.readiness.condition("the index is built");
+        let built = process.readiness.condition("the index is built");
         let pool = config.database.pool()?;
         check_migrated(&pool, &migrator()).await?;
         let store = Store::new(pool);
@@ -53,7 +53,7 @@ impl Service for SearchProcess {
             ambient.clone(),
             shutdown.clone(),
         );
-        shutdown.spawn_critical("feed", Arc::clone(&feed).run(searchable));
+        shutdown.spawn_critical("feed", Arc::clone(&feed).run(built));
         shutdown.spawn_critical("pruning", Arc::clone(&feed).prune());
 
         let search = Search::new(
