@@ -15,8 +15,9 @@ use super::settings::IndexSettings;
 use crate::document::Change;
 use crate::plan::NumberField;
 
-/// Bytes of rows compressed together. A page of hits that stand apart unpacks a block for each of them, so blocks are
-/// smaller than Tantivy's 16 KiB.
+/// Bytes of rows compressed together. Hits that stand apart have a block each to unpack, so blocks are smaller than
+/// Tantivy's 16 KiB: of the sample's companies, with zstd at level 1, 4 KiB take half the time to unpack and a fifth
+/// more room (2.1 to 1, against 2.5 to 1).
 const ROW_BLOCK: usize = 4 * 1024;
 
 /// An index of one kind.
@@ -140,9 +141,9 @@ pub(super) fn write(writer: &IndexWriter, fields: &Fields, change: &Change) -> t
 }
 
 /// For a commit several times a second: segments of up to a thousand documents are one layer, merged by fives, so
-/// that what is merged over and over is small; then layers by factors of four, so that three million documents are
-/// in some fifteen segments, since each costs a search its look-ups. A segment a fifth of which is deleted is
-/// written anew.
+/// that what is merged over and over is small; then layers by factors of four, so that millions of documents are in
+/// thirty segments at most, since each costs a search its look-ups. A segment a fifth of which is deleted is written
+/// anew.
 fn merge_policy() -> LogMergePolicy {
     let mut policy = LogMergePolicy::default();
     policy.set_min_num_segments(5);
