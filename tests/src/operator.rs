@@ -25,11 +25,11 @@ use tonic::{Request, Status};
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A connection with a service token.
-pub type OperatorChannel = InterceptedService<Channel, Token>;
+type OperatorChannel = InterceptedService<Channel, Token>;
 
 /// Puts the token on each call.
 #[derive(Clone)]
-pub struct Token(MetadataValue<Ascii>);
+struct Token(MetadataValue<Ascii>);
 
 impl Interceptor for Token {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {

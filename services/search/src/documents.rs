@@ -107,7 +107,8 @@ impl Parts {
         self.text(TextField::CompanyFullName, value(&name, Comparison::Stemmed));
         self.text(TextField::BusinessTypes, stemmed(&each(&company.business_types)));
         self.text(TextField::Tags, stemmed(&each(&company.tags)));
-        self.text(TextField::Description, stemmed(&each(&company.description)));
+        let description = words(company.description.as_deref().unwrap_or_default());
+        self.text(TextField::Description, value(&description, Comparison::Stemmed));
         self.key(
             KeyField::Website,
             company

@@ -4,7 +4,7 @@
 //! without the trunk prefix. What is asked for is the beginning of one of them; with `+` or `00` it is the beginning of
 //! the international form and nothing else.
 
-use phonenumber::metadata::DATABASE;
+use phonenumber::{Metadata, metadata::DATABASE};
 use phonenumber::{PhoneNumber, country};
 use proto::search_query::MIN_PHONE_DIGITS;
 use unicode_normalization::UnicodeNormalization as _;
@@ -111,8 +111,9 @@ impl Written {
     fn without_trunk_prefix(&self) -> String {
         let with_code = (1..=3).find_map(|length| {
             let (code, rest) = self.digits.split_at_checked(length)?;
-            let plans = DATABASE.by_code(&code.parse::<u16>().ok()?)?;
-            let trunk = plans.into_iter().find_map(|plan| plan.national_prefix());
+            let number = code.parse::<u16>().ok()?;
+            DATABASE.by_code(&number)?;
+            let trunk = trunk_prefix(number);
             let rest = rest
                 .strip_prefix('0')
                 .filter(|_| trunk == Some("0"))
@@ -125,19 +126,21 @@ impl Written {
 
 /// The ways a number is dialled.
 fn dialled(number: &PhoneNumber) -> Vec<String> {
-    let code = number.code().value().to_string();
+    let code = number.code().value();
     let national = number.national().to_string();
-    let trunk = number
-        .country()
-        .id()
-        .and_then(|country| DATABASE.by_id(country.as_ref()))
-        .and_then(|plan| plan.national_prefix());
     let mut terms = vec![format!("+{code}{national}"), format!("{code}{national}")];
-    if let Some(trunk) = trunk {
+    if let Some(trunk) = trunk_prefix(code) {
         terms.push(format!("{trunk}{national}"));
     }
     terms.push(national);
     terms
+}
+
+/// What is dialled before a national number within the countries of a code; none where nothing is, or there is no
+/// such code.
+fn trunk_prefix(code: u16) -> Option<&'static str> {
+    let plans = DATABASE.by_code(&code)?;
+    plans.into_iter().find_map(Metadata::national_prefix)
 }
 
 /// The number without its extension: what stands behind a mark that has a number before it.

@@ -152,10 +152,11 @@ fn order(kind: Kind, query: &SearchQuery) -> Order {
     let (field, direction) = applied_sort(query);
     let by = match (field, kind) {
         (SortField::Relevance, _) => OrderBy::Relevance,
-        (SortField::Name | SortField::FullName, _) => OrderBy::Text(OrderField::Name),
+        (SortField::Name | SortField::FullName, _) | (SortField::CompanyName, Kind::Company) => {
+            OrderBy::Text(OrderField::Name)
+        }
         (SortField::JobTitle, Kind::Person) => OrderBy::Text(OrderField::JobTitle),
         (SortField::CompanyName, Kind::Person) => OrderBy::Text(OrderField::CompanyName),
-        (SortField::CompanyName, Kind::Company) => OrderBy::Text(OrderField::Name),
         (SortField::FoundedDate, Kind::Company) => OrderBy::Number(NumberField::FoundedDate),
         (SortField::EmployeeCount, Kind::Company) => OrderBy::Number(NumberField::EmployeeCount),
         _ => OrderBy::Number(NumberField::InfoUpdatedAt),

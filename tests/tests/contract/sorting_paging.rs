@@ -254,7 +254,7 @@ fn walk(set: &Set, mut query: Value) -> Vec<Value> {
         }
         // Limit and fields may change on the way.
         query["limit"] = json!(ids.len() % 9 + 1);
-        query["fields"] = json!([["id"], ["name"], ["id", "tags"]][ids.len() % 3]);
+        query["fields"] = [json!(["id"]), json!(["name"]), json!(["id", "tags"])][ids.len() % 3].clone();
     }
 }
 

@@ -228,17 +228,56 @@ impl Gazetteer {
     }
 
     fn read() -> Self {
+        let texts = Texts::unzip();
         let mut reader = Reader::default();
-        reader.countries();
-        reader.regions();
-        reader.places(&unzip(PLACES));
-        reader.small_places(&unzip(SMALL_PLACES));
-        let mut gazetteer = reader.gazetteer;
+        reader.countries(&texts.country_names);
+        reader.regions(&texts.region_names);
+        reader.places(&texts.places, &texts.city_names);
+        reader.small_places(&texts.small_places);
+        let Reader {
+            mut gazetteer,
+            called,
+            ..
+        } = reader;
+        gazetteer.names.extend(hash_names(&called));
         gazetteer.names.sort_unstable();
         gazetteer.names.dedup();
         gazetteer.names.shrink_to_fit();
         gazetteer
     }
+}
+
+/// The hashes of names, by all processors there are: folding half a million names is the work.
+fn hash_names(called: &[(&str, Entity)]) -> Vec<(u64, Entity)> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = called.len().div_ceil(threads).max(1);
+    let hash_share = |share: &[(&str, Entity)]| {
+        let mut names = Vec::with_capacity(share.len());
+        for (name, entity) in share {
+            let words = words(name);
+            if words.is_empty() {
+                continue;
+            }
+            names.push((hash(&name_key(&words)), *entity));
+            if words.iter().any(|word| word.expanded.is_some()) {
+                names.push((hash(&join(&words, Word::expanded_or_plain)), *entity));
+            }
+        }
+        names
+    };
+    std::thread::scope(|scope| {
+        let shares = called
+            .chunks(share)
+            .map(|share| scope.spawn(move || hash_share(share)));
+        // All are started before the first is waited for.
+        let shares = shares.collect::<Vec<_>>();
+        let finished = shares.into_iter().map(|share| {
+            share
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        finished.flatten().collect()
+    })
 }
 
 /// What a name is looked up by.
@@ -306,14 +345,37 @@ fn rows<const COLUMNS: usize>(text: &str) -> impl Iterator<Item = [&str; COLUMNS
     })
 }
 
-/// A gazetteer in the making.
-struct Reader {
-    gazetteer: Gazetteer,
-    country_ids: HashMap<String, CountryId>,
-    region_ids: HashMap<(CountryId, String), RegionId>,
+/// The packed files.
+struct Texts {
+    country_names: String,
+    region_names: String,
+    city_names: String,
+    places: String,
+    small_places: String,
 }
 
-impl Default for Reader {
+impl Texts {
+    fn unzip() -> Self {
+        Self {
+            country_names: unzip(COUNTRY_NAMES),
+            region_names: unzip(REGION_NAMES),
+            city_names: unzip(CITY_NAMES),
+            places: unzip(PLACES),
+            small_places: unzip(SMALL_PLACES),
+        }
+    }
+}
+
+/// A gazetteer in the making.
+struct Reader<'a> {
+    gazetteer: Gazetteer,
+    /// What is called how.
+    called: Vec<(&'a str, Entity)>,
+    country_ids: HashMap<&'a str, CountryId>,
+    region_ids: HashMap<(CountryId, &'a str), RegionId>,
+}
+
+impl Default for Reader<'_> {
     fn default() -> Self {
         let gazetteer = Gazetteer {
             countries: Vec::new(),
@@ -323,39 +385,31 @@ impl Default for Reader {
         };
         Self {
             gazetteer,
+            called: Vec::new(),
             country_ids: HashMap::new(),
             region_ids: HashMap::new(),
         }
     }
 }
 
-impl Reader {
-    fn name(&mut self, name: &str, entity: Entity) {
-        let words = words(name);
-        if words.is_empty() {
-            return;
-        }
-        self.gazetteer.names.push((hash(&name_key(&words)), entity));
-        if words.iter().any(|word| word.expanded.is_some()) {
-            self.gazetteer
-                .names
-                .push((hash(&join(&words, Word::expanded_or_plain)), entity));
-        }
+impl<'a> Reader<'a> {
+    fn name(&mut self, name: &'a str, entity: Entity) {
+        self.called.push((name, entity));
     }
 
-    fn countries(&mut self) {
+    fn countries(&mut self, more: &'a str) {
         let mut sorted = rows::<3>(COUNTRIES).collect::<Vec<_>>();
         sorted.sort_unstable();
         for [code, iso3, name] in sorted {
             let id = CountryId(number(self.gazetteer.countries.len()));
-            self.country_ids.insert(code.to_owned(), id);
+            self.country_ids.insert(code, id);
             for name in [code, iso3, name] {
                 self.name(name, Entity::Country(id));
             }
             let [code, iso3, name] = [code, iso3, name].map(str::to_owned);
             self.gazetteer.countries.push(Country { code, iso3, name });
         }
-        for [code, names] in rows::<2>(&unzip(COUNTRY_NAMES)) {
+        for [code, names] in rows::<2>(more) {
             if let Some(id) = self.country_ids.get(code).copied() {
                 names
                     .split('|')
@@ -364,13 +418,13 @@ impl Reader {
         }
     }
 
-    fn regions(&mut self) {
+    fn regions(&mut self, more: &'a str) {
         for [country, code, name, ascii] in rows::<4>(REGIONS) {
             let Some(country) = self.country_ids.get(country).copied() else {
                 continue;
             };
             let id = RegionId(number(self.gazetteer.regions.len()));
-            self.region_ids.insert((country, code.to_owned()), id);
+            self.region_ids.insert((country, code), id);
             self.name(name, Entity::Region(id));
             self.name(ascii, Entity::Region(id));
             let [geonames_code, name] = [code, name].map(str::to_owned);
@@ -381,11 +435,11 @@ impl Reader {
                 name,
             });
         }
-        for [country_code, geonames_code, code, names] in rows::<4>(&unzip(REGION_NAMES)) {
+        for [country_code, geonames_code, code, names] in rows::<4>(more) {
             let Some(country) = self.country_ids.get(country_code).copied() else {
                 continue;
             };
-            let Some(id) = self.region_ids.get(&(country, geonames_code.to_owned())).copied() else {
+            let Some(id) = self.region_ids.get(&(country, geonames_code)).copied() else {
                 continue;
             };
             names
@@ -404,9 +458,8 @@ impl Reader {
         }
     }
 
-    fn places(&mut self, text: &str) {
-        let more = unzip(CITY_NAMES);
-        let more = rows::<2>(&more)
+    fn places(&mut self, text: &'a str, more: &'a str) {
+        let more = rows::<2>(more)
             .map(|[id, names]| (id, names))
             .collect::<HashMap<_, _>>();
         for [id, name, ascii, region, _, country, _, _, _, _, alternates] in rows::<11>(text) {
@@ -425,20 +478,20 @@ impl Reader {
         }
     }
 
-    fn small_places(&mut self, text: &str) {
+    fn small_places(&mut self, text: &'a str) {
         for [id, name, region, country] in rows::<4>(text) {
             self.city(id, name, region, country);
         }
     }
 
-    fn city(&mut self, geonames_id: &str, name: &str, region: &str, country: &str) -> Option<Entity> {
+    fn city(&mut self, geonames_id: &str, name: &'a str, region: &'a str, country: &str) -> Option<Entity> {
         let country = self.country_ids.get(country).copied()?;
         let id = CityId(number(self.gazetteer.cities.len()));
         self.name(name, Entity::City(id));
         self.gazetteer.cities.push(City {
             geonames_id: geonames_id.parse().ok()?,
             country,
-            region: self.region_ids.get(&(country, region.to_owned())).copied(),
+            region: self.region_ids.get(&(country, region)).copied(),
             name: name.into(),
         });
         Some(Entity::City(id))

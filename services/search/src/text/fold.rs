@@ -7,7 +7,8 @@
 
 use caseless::Caseless as _;
 use unicode_normalization::UnicodeNormalization as _;
-use unicode_normalization::char::is_combining_mark;
+use unicode_normalization::char::{decompose_canonical, is_combining_mark};
+use unicode_normalization::{IsNormalized, is_nfc_quick, is_nfkc_quick};
 use unicode_script::{Script, UnicodeScript as _};
 
 /// The folded text, with all its characters that are not letters or digits.
@@ -21,26 +22,58 @@ pub fn fold(text: &str) -> String {
 
 /// NFKC and case folding alone: accents are still there.
 pub(super) fn caseless(text: &str) -> String {
+    let visible = text.chars().filter(|character| !is_invisible(*character));
+    let folded = if is_nfkc_quick(visible.clone()) == IsNormalized::Yes {
+        fold_case(visible)
+    } else {
+        fold_case(visible.nfkc())
+    };
+    if is_nfkc_quick(folded.chars()) == IsNormalized::Yes {
+        return folded;
+    }
     // Some characters fold to what NFKC changes again, and the other way round; twice is stable.
-    let once = text.chars().filter(|character| !is_invisible(*character)).nfkc();
-    once.default_case_fold()
-        .nfkc()
-        .default_case_fold()
-        .nfc()
-        .collect()
+    fold_case(folded.nfkc()).nfc().collect()
+}
+
+fn fold_case(characters: impl Iterator<Item = char>) -> String {
+    let mut folded = String::new();
+    for character in characters {
+        if character.is_ascii() {
+            folded.push(character.to_ascii_lowercase());
+        } else {
+            folded.extend(std::iter::once(character).default_case_fold());
+        }
+    }
+    folded
 }
 
 /// Removes accents from a text that [`caseless`] made.
 pub(super) fn plain(caseless: &str) -> String {
     let mut folded = String::with_capacity(caseless.len());
-    for character in caseless.nfd().filter(|character| !is_accent(*character)) {
-        push_letter(&mut folded, character);
+    for character in caseless.chars() {
+        if character.is_ascii() || is_indivisible(character) {
+            folded.push(character);
+            continue;
+        }
+        decompose_canonical(character, |part| {
+            if !is_accent(part) {
+                push_letter(&mut folded, part);
+            }
+        });
     }
     recompose(folded)
 }
 
+/// Whether a character surely has no accent: Chinese, and the syllables of Korean.
+const fn is_indivisible(character: char) -> bool {
+    matches!(character, '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}')
+}
+
 /// The same, with `ä ö ü ø å` written as `ae oe ue oe aa`; none if there is none of them.
 pub(super) fn expanded(caseless: &str) -> Option<String> {
+    if !caseless.contains(EXPANDABLE) {
+        return None;
+    }
     let mut folded = String::with_capacity(caseless.len() + 4);
     let mut expands = false;
     let mut base = ' ';
@@ -67,6 +100,11 @@ pub(super) fn expanded(caseless: &str) -> Option<String> {
     }
     expands.then(|| recompose(folded))
 }
+
+/// What a letter may be composed to that is expanded, and the marks that make one.
+const EXPANDABLE: [char; 17] = [
+    'ä', 'ö', 'ü', 'ø', 'å', 'ǟ', 'ȫ', 'ṏ', 'ǖ', 'ǘ', 'ǚ', 'ǜ', 'ṻ', 'ǻ', 'ǿ', '\u{308}', '\u{30a}',
+];
 
 /// Whether a mark is an accent.
 fn is_accent(character: char) -> bool {
@@ -122,7 +160,7 @@ fn push_letter(folded: &mut String, letter: char) {
 }
 
 fn recompose(text: String) -> String {
-    if text.is_ascii() {
+    if is_nfc_quick(text.chars()) == IsNormalized::Yes {
         text
     } else {
         text.nfc().collect()
@@ -181,6 +219,22 @@ mod tests {
             ("йӧ", None),
         ] {
             assert_eq!(expanded(&caseless(text)).as_deref(), second, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_letter_that_expands_is_listed() {
+        for letter in ('\u{80}'..='\u{ffff}').filter(|letter| caseless(&letter.to_string()).contains(*letter))
+        {
+            let parts = letter.to_string().nfd().collect::<Vec<_>>();
+            let expands = match parts[..] {
+                ['a' | 'o' | 'u', ref marks @ ..] => {
+                    marks.contains(&'\u{308}') || parts[0] == 'a' && marks.contains(&'\u{30a}')
+                }
+                ['ø', ..] => true,
+                _ => matches!(letter, '\u{308}' | '\u{30a}'),
+            };
+            assert_eq!(EXPANDABLE.contains(&letter), expands, "{letter}");
         }
     }
 

@@ -151,9 +151,12 @@ const FORMS: &[(Place, &str)] = &[
     (Place::End, "בע מ, בעמ"),
 ];
 
+/// The words of a form, and where it is one.
+type Form = (Vec<String>, Place);
+
 /// The forms, by their first word, longest first.
-static BY_FIRST_WORD: LazyLock<HashMap<String, Vec<(Vec<String>, Place)>>> = LazyLock::new(|| {
-    let mut forms: HashMap<String, Vec<(Vec<String>, Place)>> = HashMap::new();
+static BY_FIRST_WORD: LazyLock<HashMap<String, Vec<Form>>> = LazyLock::new(|| {
+    let mut forms: HashMap<String, Vec<Form>> = HashMap::new();
     for (place, row) in FORMS {
         for form in row.split(',') {
             let words = super::words::words(form)

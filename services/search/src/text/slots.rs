@@ -33,25 +33,34 @@ pub enum Comparison {
 pub fn value(words: &[Word], comparison: Comparison) -> Option<Vec<Slot>> {
     let mut slots = words
         .iter()
-        .map(|word| {
-            let mut slot = asked(word, Comparison::Exact);
-            if comparison == Comparison::Stemmed {
-                slot.append(&mut asked(word, comparison));
-            }
-            slot
-        })
+        .map(|word| held(word, comparison))
         .collect::<Vec<_>>();
-    slots.truncate(MAX_SLOTS);
     slots.first_mut()?.append(&mut whole(words, comparison));
     Some(slots)
 }
 
-/// The values of several texts, each once.
+/// The values of several texts, each once; a value ends at [`MAX_SLOTS`].
 #[must_use]
 pub fn values<'a>(texts: impl IntoIterator<Item = &'a [Word]>, comparison: Comparison) -> Vec<Vec<Slot>> {
     let mut seen = HashSet::new();
-    let values = texts.into_iter().filter_map(|words| value(words, comparison));
+    let cut = |mut value: Vec<Slot>| {
+        value.truncate(MAX_SLOTS);
+        value
+    };
+    let values = texts
+        .into_iter()
+        .filter_map(|words| value(words, comparison))
+        .map(cut);
     values.filter(|value| seen.insert(value.clone())).collect()
+}
+
+/// The slot that a record has for a word.
+fn held(word: &Word, comparison: Comparison) -> Slot {
+    let mut slot = asked(word, Comparison::Exact);
+    if comparison == Comparison::Stemmed {
+        slot.append(&mut asked(word, comparison));
+    }
+    slot
 }
 
 /// The slot that a query asks for by a word.
@@ -59,7 +68,11 @@ pub fn values<'a>(texts: impl IntoIterator<Item = &'a [Word]>, comparison: Compa
 pub fn asked(word: &Word, comparison: Comparison) -> Slot {
     let form = |form: &str| match comparison {
         Comparison::Exact => form.to_owned(),
-        Comparison::Stemmed => format!("{STEM}{}", stem(form)),
+        Comparison::Stemmed => {
+            let mut term = stem(form);
+            term.insert(0, STEM);
+            term
+        }
     };
     let mut slot = vec![form(&word.plain)];
     if let Some(expanded) = &word.expanded {
@@ -78,29 +91,38 @@ pub fn asked_phrase(words: &[Word], comparison: Comparison) -> Phrase {
 /// The terms of the whole value, in the plain and in the expanded form; none without words.
 #[must_use]
 pub fn whole(words: &[Word], comparison: Comparison) -> Slot {
-    let join = |form: fn(&Word) -> &str| {
-        let forms = words.iter().map(|word| match comparison {
-            Comparison::Exact => form(word).to_owned(),
-            Comparison::Stemmed => stem(form(word)),
-        });
-        let joined = forms.collect::<Vec<_>>().join(" ");
-        if joined.len() <= MAX_WHOLE_LEN {
-            return format!("{WHOLE}{joined}");
-        }
-        let hash = Sha256::digest(joined.as_bytes());
-        let hex = hash
-            .iter()
-            .take(16)
-            .map(|byte| format!("{byte:02x}"))
-            .collect::<String>();
-        format!("{WHOLE}{WHOLE}{hex}")
-    };
     if words.is_empty() {
         return Vec::new();
     }
-    let mut terms = vec![join(|word| &word.plain), join(Word::expanded_or_plain)];
-    terms.dedup();
+    let mut terms = vec![whole_term(words, |word| &word.plain, comparison)];
+    if words.iter().any(|word| word.expanded.is_some()) {
+        terms.push(whole_term(words, Word::expanded_or_plain, comparison));
+        terms.dedup();
+    }
     terms
+}
+
+fn whole_term(words: &[Word], form: fn(&Word) -> &str, comparison: Comparison) -> String {
+    let mut term = String::from(WHOLE);
+    for word in words {
+        if term.len() > 1 {
+            term.push(' ');
+        }
+        match comparison {
+            Comparison::Exact => term.push_str(form(word)),
+            Comparison::Stemmed => term.push_str(&stem(form(word))),
+        }
+    }
+    if term.len() <= MAX_WHOLE_LEN {
+        return term;
+    }
+    let hash = Sha256::digest(term.as_bytes());
+    // Sixteen bytes of it: no two values of any record meet by chance.
+    let half = hash
+        .iter()
+        .take(16)
+        .fold(0, |number: u128, byte| number << 8 | u128::from(*byte));
+    format!("{WHOLE}{WHOLE}{half:032x}")
 }
 
 /// The terms of a tag that is compared as a whole; none if it has no words.
@@ -140,13 +162,19 @@ mod tests {
     fn a_long_value_is_told_by_its_hash() {
         let long = "word ".repeat(2_000);
         let slots = value(&words(&long), Comparison::Stemmed).unwrap();
-        assert_eq!(slots.len(), MAX_SLOTS);
+        assert_eq!(slots.len(), 2_000);
         let term = slots[0].last().unwrap();
         assert!(term.starts_with("==") && term.len() == 34, "{term}");
         assert_ne!(
             whole(&words(&long), Comparison::Stemmed),
             whole(&words(&format!("{long}x")), Comparison::Stemmed)
         );
+    }
+
+    #[test]
+    fn one_of_many_values_ends_somewhere() {
+        let long = words(&"word ".repeat(2_000));
+        assert_eq!(values([long.as_slice()], Comparison::Stemmed)[0].len(), MAX_SLOTS);
     }
 
     #[test]

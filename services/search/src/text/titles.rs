@@ -52,15 +52,12 @@ pub fn title_words(text: &str) -> Vec<Word> {
     let mut written = Vec::with_capacity(cut.len());
     let mut at = 0;
     while at < cut.len() {
-        match short_form(&cut[at..]) {
-            Some((taken, long)) => {
-                written.extend(long.split(' ').map(Word::plain));
-                at += taken;
-            }
-            None => {
-                written.push(cut[at].clone());
-                at += 1;
-            }
+        if let Some((taken, long)) = short_form(&cut[at..]) {
+            written.extend(long.split(' ').map(Word::plain));
+            at += taken;
+        } else {
+            written.push(cut[at].clone());
+            at += 1;
         }
     }
     written

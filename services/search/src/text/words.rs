@@ -131,6 +131,9 @@ fn push(words: &mut Vec<Word>, raw: &str, class: Class, continues: bool) {
     }
 }
 
+/// No character before it stands on another.
+const FIRST_MARK: char = '\u{300}';
+
 fn classify(character: char) -> Class {
     if character.is_ascii() {
         return match character {
@@ -144,7 +147,7 @@ fn classify(character: char) -> Class {
         '\u{2b9}'..='\u{2bf}' | '\u{2c8}' | '\u{2ca}'..='\u{2cd}' | '\u{2ee}' => Class::Separator,
         // Lengthens a Japanese vowel, whichever of the two scripts it stands in.
         'ー' => Class::Character,
-        _ if is_combining_mark(character) => Class::Mark,
+        _ if character >= FIRST_MARK && is_combining_mark(character) => Class::Mark,
         _ if !character.is_alphanumeric() => Class::Separator,
         _ if is_without_spaces(character) => Class::Character,
         _ => Class::Letter,
@@ -152,16 +155,18 @@ fn classify(character: char) -> Class {
 }
 
 fn is_without_spaces(character: char) -> bool {
-    matches!(
-        character.script(),
-        Script::Han
-            | Script::Hiragana
-            | Script::Katakana
-            | Script::Thai
-            | Script::Lao
-            | Script::Khmer
-            | Script::Myanmar
-    )
+    // The first of them is Thai.
+    character >= '\u{e00}'
+        && matches!(
+            character.script(),
+            Script::Han
+                | Script::Hiragana
+                | Script::Katakana
+                | Script::Thai
+                | Script::Lao
+                | Script::Khmer
+                | Script::Myanmar
+        )
 }
 
 #[cfg(test)]
