@@ -71,7 +71,7 @@ const fn is_indivisible(character: char) -> bool {
 
 /// The same, with `ä ö ü ø å` written as `ae oe ue oe aa`; none if there is none of them.
 pub(super) fn expanded(caseless: &str) -> Option<String> {
-    if !caseless.contains(EXPANDABLE) {
+    if !caseless.contains(is_expandable) {
         return None;
     }
     let mut folded = String::with_capacity(caseless.len() + 4);
@@ -101,10 +101,28 @@ pub(super) fn expanded(caseless: &str) -> Option<String> {
     expands.then(|| recompose(folded))
 }
 
-/// What a letter may be composed to that is expanded, and the marks that make one.
-const EXPANDABLE: [char; 17] = [
-    'ä', 'ö', 'ü', 'ø', 'å', 'ǟ', 'ȫ', 'ṏ', 'ǖ', 'ǘ', 'ǚ', 'ǜ', 'ṻ', 'ǻ', 'ǿ', '\u{308}', '\u{30a}',
-];
+/// Whether a character is one that is expanded, or a mark that makes one of the letter before it.
+const fn is_expandable(character: char) -> bool {
+    matches!(
+        character,
+        'ä' | 'ö'
+            | 'ü'
+            | 'ø'
+            | 'å'
+            | 'ǟ'
+            | 'ȫ'
+            | 'ṏ'
+            | 'ǖ'
+            | 'ǘ'
+            | 'ǚ'
+            | 'ǜ'
+            | 'ṻ'
+            | 'ǻ'
+            | 'ǿ'
+            | '\u{308}'
+            | '\u{30a}'
+    )
+}
 
 /// Whether a mark is an accent.
 fn is_accent(character: char) -> bool {
@@ -234,7 +252,7 @@ mod tests {
                 ['ø', ..] => true,
                 _ => matches!(letter, '\u{308}' | '\u{30a}'),
             };
-            assert_eq!(EXPANDABLE.contains(&letter), expands, "{letter}");
+            assert_eq!(is_expandable(letter), expands, "{letter}");
         }
     }
 

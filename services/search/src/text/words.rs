@@ -4,6 +4,8 @@
 //! each character is a word of its own that continues the one before it, so that a part of a text is found as the
 //! sequence of its characters.
 
+use std::borrow::Cow;
+
 use unicode_normalization::char::is_combining_mark;
 use unicode_script::{Script, UnicodeScript as _};
 
@@ -45,7 +47,7 @@ pub fn words(text: &str) -> Vec<Word> {
         text.to_ascii_lowercase()
     } else {
         // A trade mark sign is no letter, though NFKC makes two of it.
-        fold::caseless(&text.replace(['™', '℠'], " "))
+        fold::caseless(&without_signs(text))
     };
     let words = cut(&caseless);
     if !words.is_empty() || text.is_ascii() {
@@ -65,6 +67,14 @@ pub fn words(text: &str) -> Vec<Word> {
         Vec::new()
     } else {
         vec![Word::plain(&rest)]
+    }
+}
+
+fn without_signs(text: &str) -> Cow<'_, str> {
+    if text.contains(['™', '℠']) {
+        Cow::Owned(text.replace(['™', '℠'], " "))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 
@@ -92,12 +102,13 @@ fn cut(caseless: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let mut start = 0;
     let mut class = Class::Separator;
-    let mut after_letter = false;
+    // The last one that is neither mark nor sign.
+    let mut letter = ' ';
     let mut continues = false;
     for (at, character) in caseless.char_indices() {
         let next = match classify(character) {
             Class::Mark if class != Class::Separator => continue,
-            Class::Sign if class == Class::Letter && after_letter => continue,
+            Class::Sign if class == Class::Letter && letter.is_alphabetic() => continue,
             Class::Mark | Class::Sign => Class::Separator,
             next => next,
         };
@@ -107,7 +118,7 @@ fn cut(caseless: &str) -> Vec<Word> {
             start = at;
         }
         class = next;
-        after_letter = character.is_alphabetic();
+        letter = character;
     }
     push(&mut words, &caseless[start..], class, continues);
     words
@@ -145,6 +156,9 @@ fn classify(character: char) -> Class {
     match character {
         // Apostrophes and quotes that Unicode counts among the letters.
         '\u{2b9}'..='\u{2bf}' | '\u{2c8}' | '\u{2ca}'..='\u{2cd}' | '\u{2ee}' => Class::Separator,
+        // Chinese, and the syllables of Korean: asked first, since there are many.
+        '\u{4e00}'..='\u{9fff}' => Class::Character,
+        '\u{ac00}'..='\u{d7a3}' => Class::Letter,
         // Lengthens a Japanese vowel, whichever of the two scripts it stands in.
         'ー' => Class::Character,
         _ if character >= FIRST_MARK && is_combining_mark(character) => Class::Mark,
