@@ -86,9 +86,17 @@ where
     let mut request = Request::new(message);
     request.set_timeout(deadline.remaining());
     match deadline.bound(method(request)).await {
+        // The connection keeps the deadline too, and calls what it cut off cancelled.
+        Some(Err(status)) if status.code() == Code::Cancelled && deadline.remaining().is_zero() => {
+            Err(over())
+        }
         Some(answer) => answer.map(Response::into_inner),
-        None => Err(Status::deadline_exceeded("the request's time is over")),
+        None => Err(over()),
     }
+}
+
+fn over() -> Status {
+    Status::deadline_exceeded("the request's time is over")
 }
 
 /// Calls again, twice at most, while the service is not there: for what can be done again without harm.
@@ -171,5 +179,9 @@ mod tests {
             std::future::pending::<Result<Response<()>, Status>>()
         });
         assert_eq!(never.await.unwrap_err().code(), Code::DeadlineExceeded);
+        let cut_off = call(Deadline::after(Duration::ZERO), (), async |_: Request<()>| {
+            Err::<Response<()>, _>(Status::cancelled("Timeout expired"))
+        });
+        assert_eq!(cut_off.await.unwrap_err().code(), Code::DeadlineExceeded);
     }
 }

@@ -21,17 +21,19 @@ use crate::upstream::Deadline;
 /// nothing to declare.
 pub async fn read(
     headers: &HeaderMap,
-    body: Body,
+    mut body: Body,
     max_bytes: usize,
     deadline: Deadline,
 ) -> Result<Bytes, ApiError> {
     if body.size_hint().lower() > max_bytes as u64 {
+        drain(body, deadline).await;
         return Err(ApiError::new(ErrorCode::PayloadTooLarge));
     }
-    let reading = deadline.bound(Limited::new(body, max_bytes).collect());
+    let reading = deadline.bound(Limited::new(&mut body, max_bytes).collect());
     let bytes = match reading.await {
         Some(Ok(collected)) => collected.to_bytes(),
         Some(Err(error)) if error.is::<LengthLimitError>() => {
+            drain(body, deadline).await;
             return Err(ApiError::new(ErrorCode::PayloadTooLarge));
         }
         Some(Err(_)) => return Err(ApiError::invalid(vec![broken_off()])),
@@ -42,6 +44,25 @@ pub async fn read(
     } else {
         Err(ApiError::new(ErrorCode::UnsupportedMediaType))
     }
+}
+
+/// Most that is read of a body only to throw it away.
+const MAX_DRAINED_BYTES: usize = 16 << 20;
+
+/// Reads the rest of a body that is too large: a caller that is still sending reads no answer, and a connection with
+/// half a request on it serves no other. One that goes on for too long loses its connection.
+async fn drain(mut body: Body, deadline: Deadline) {
+    let mut drained = 0;
+    let reading = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            drained += frame.data_ref().map_or(0, Bytes::len);
+            if drained > MAX_DRAINED_BYTES {
+                return;
+            }
+        }
+    };
+    // What matters has been decided already, whether or not the time suffices.
+    let _ = deadline.bound(reading).await;
 }
 
 /// The caller that sent half a body is hardly there to read this; an HTTP/2 one may be.

@@ -68,7 +68,6 @@ fn paths_outside_and_odd_ones_are_json_404() {
         "/api/v1/people%2Fsearch",
         "/api/v1/keys/..",
         "/api/v1/%zz",
-        "/api/v1/keys/%00",
         "/api/v1//people/search",
         "/metrics",
         "/readyz",
@@ -76,12 +75,7 @@ fn paths_outside_and_odd_ones_are_json_404() {
         let request =
             format!("POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
         let answer = raw(world(), request.as_bytes());
-        // An address below /keys/ asks for a session first.
-        match answer.status {
-            401 => drop(answer.refused(401, "INVALID_TOKEN")),
-            _ if path.contains("/keys/") => drop(answer.refused(405, "METHOD_NOT_ALLOWED")),
-            _ => drop(answer.refused(404, "NOT_FOUND")),
-        }
+        let _ = answer.refused(404, "NOT_FOUND");
     }
 }
 

@@ -568,7 +568,6 @@ fn no_character_has_a_meaning_but_comma_and_quotes() {
         "a/b",
         "+a -b && c || d ! (e) {f} [g] ^h \"i\" ~j *k ?l :m \\n /o",
         "'; DROP TABLE companies; --",
-        "%_%",
         "<script>",
         "${x}",
         "a\"b\"c\"",
