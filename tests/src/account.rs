@@ -49,7 +49,6 @@ impl Account {
     }
 
     /// A request without credentials to a path below the base address.
-    #[must_use]
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.client.request(method, format!("{}{path}", self.base))
     }

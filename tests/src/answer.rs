@@ -110,21 +110,19 @@ impl Answer {
                     "{issue}"
                 );
                 let path = issue["path"].as_array().expect("an issue has a path");
-                let mut place = String::new();
-                for step in path {
-                    match step {
-                        Value::Number(index) => place += &format!("[{index}]"),
+                let place: String = path
+                    .iter()
+                    .enumerate()
+                    .map(|(depth, step)| match step {
+                        Value::Number(index) => format!("[{index}]"),
                         step => {
-                            if !place.is_empty() {
-                                place.push('.');
-                            }
-                            place += step.as_str().expect("a step is a name or a number");
+                            let name = step.as_str().expect("a step is a name or a number");
+                            format!("{}{name}", if depth == 0 { "" } else { "." })
                         }
-                    }
-                }
-                format!("{place} {}", issue["code"].as_str().expect("an issue has a code"))
-                    .trim_start()
-                    .to_owned()
+                    })
+                    .collect();
+                let code = issue["code"].as_str().expect("an issue has a code");
+                format!("{place} {code}").trim_start().to_owned()
             })
             .collect()
     }

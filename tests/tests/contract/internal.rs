@@ -133,7 +133,7 @@ fn a_direct_caller_is_told_every_problem_too() {
     assert_eq!(refused.code(), Code::InvalidArgument);
     let mut fields: Vec<String> = proto::violation::from_status(&refused)
         .iter()
-        .map(|violation| violation.field())
+        .map(proto::violation::Violation::field)
         .collect();
     fields.sort();
     assert_eq!(fields, ["companyName", "fields[0]", "infoUpdatedFrom", "limit"]);

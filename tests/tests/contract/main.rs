@@ -2,6 +2,8 @@
 //!
 //! All tests share one running system; see [`system_tests`].
 
+#![expect(clippy::unwrap_used, reason = "what a test needs and does not get fails it")]
+
 mod credentials;
 mod credits;
 mod filters;

@@ -199,9 +199,8 @@ fn bodies_over_one_mebibyte_are_413() {
          Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
         account.key
     );
-    for chunk in body.as_bytes().chunks(60_000) {
-        request += &format!("{:x}\r\n{}\r\n", chunk.len(), std::str::from_utf8(chunk).unwrap());
-    }
+    let frame = |chunk: &[u8]| format!("{:x}\r\n{}\r\n", chunk.len(), std::str::from_utf8(chunk).unwrap());
+    request.extend(body.as_bytes().chunks(60_000).map(frame));
     request += "0\r\n\r\n";
     let _ = raw(world(), request.as_bytes()).refused(413, "PAYLOAD_TOO_LARGE");
     assert_eq!(world().operator.balance(&account.id), 100_000);
