@@ -156,8 +156,8 @@ fn classify(character: char) -> Class {
     match character {
         // Apostrophes and quotes that Unicode counts among the letters.
         '\u{2b9}'..='\u{2bf}' | '\u{2c8}' | '\u{2ca}'..='\u{2cd}' | '\u{2ee}' => Class::Separator,
-        // Chinese, and the syllables of Korean: asked first, since there are many. And the sign that lengthens a
-        // Japanese vowel, whichever of the two scripts it stands in.
+        // Chinese, and the syllables of Korean: asked first, since there are many. The dash lengthens a Japanese vowel,
+        // whichever of the two scripts it stands in.
         '\u{4e00}'..='\u{9fff}' | 'ー' => Class::Character,
         '\u{ac00}'..='\u{d7a3}' => Class::Letter,
         _ if character >= FIRST_MARK && is_combining_mark(character) => Class::Mark,
