@@ -60,7 +60,7 @@ pub(super) fn success(operation: &str, description: &str, schema: &str, is_searc
     json!({"description": description, "headers": headers, "content": {"application/json": content}})
 }
 
-/// Every refusal, by the name that [`reference`] uses.
+/// Every refusal, by the name that [`reference()`] uses.
 pub(super) fn errors() -> Value {
     // An address that is none is no operation: the text of the document tells of it.
     let codes = error_code::ALL

@@ -177,6 +177,8 @@ fn key_request(required: &[&str]) -> Value {
                 "type": "string",
                 "minLength": 1,
                 "maxLength": proto::key::MAX_NAME_CHARACTERS,
+                // No control characters.
+                "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]*$",
                 "description": "1-100 characters after trimming, no control characters.",
                 "examples": ["Production"],
             },

@@ -25,6 +25,12 @@ pub(super) fn build(profile: &str, packages: &[&str]) -> Result<(), Error> {
     run_openly(&mut command)
 }
 
+/// Builds everything, tests too, for development: one build for all that tests and checks, so that dependencies are
+/// built with one set of features, once.
+pub(super) fn build_all() -> Result<(), Error> {
+    run_openly(cargo().args(["build", "--workspace", "--all-targets"]))
+}
+
 /// Where binaries of a profile are: beside the folder that this program is in.
 pub(super) fn binaries(profile: &str) -> Result<PathBuf, Error> {
     let here = stack::binaries()?;

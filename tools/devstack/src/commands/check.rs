@@ -93,7 +93,9 @@ fn doc() -> Result<(), Error> {
         "--document-private-items",
         "--quiet",
     ];
-    run_openly(cargo().args(arguments).env("RUSTDOCFLAGS", "--deny warnings"))
+    // Private items are in it, and may be linked to.
+    let flags = "--deny warnings --allow rustdoc::private_intra_doc_links";
+    run_openly(cargo().args(arguments).env("RUSTDOCFLAGS", flags))
 }
 
 /// Licences, bans and sources hold for what is locked. Advisories need a database from outside: without a network that
@@ -161,7 +163,7 @@ fn buf() -> Result<(), Error> {
 /// The OpenAPI document that a running gateway serves is one.
 fn openapi() -> Result<(), Error> {
     provide(&[Need::Postgres, Need::Redis])?;
-    cargo::build("dev", &[&cargo::UP[..], &["devstack"]].concat())?;
+    cargo::build_all()?;
     let stack = Stack::start(Options::new())?;
     let address = format!("{}/openapi.json", stack.environment()?.base_url);
     let document = ureq::get(&address)

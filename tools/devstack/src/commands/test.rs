@@ -12,7 +12,6 @@ use super::cargo;
 use super::steps::Steps;
 use crate::error::{Error, Tried as _};
 use crate::programs::{Need, provide};
-use crate::run::run_openly;
 use crate::stack::{NESTED, Stack, reap_nested};
 
 #[derive(Debug, Args)]
@@ -36,8 +35,7 @@ impl Test {
         let steps = Steps::begin();
         provide(&[Need::Postgres, Need::Redis])?;
         steps.tell("building everything; the first time this takes minutes");
-        // One build of tests and binaries together, so that dependencies are built with one set of features.
-        run_openly(cargo::cargo().args(["build", "--workspace", "--all-targets"]))?;
+        cargo::build_all()?;
         steps.tell("starting a Postgres and a Redis for the tests");
         let stores = Stack::start_stores()?;
         let nested = stores.folder().join(NESTED);
