@@ -345,7 +345,7 @@ fn parameters() -> Value {
         "XRequestId": {
             "name": "X-Request-Id", "in": "header", "required": false,
             "description": "The caller's own id of the request. One of another form is replaced, not refused.",
-            "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$"},
+            "schema": {"type": "string"},
             "example": examples::REQUEST_ID,
         },
         "IdempotencyKey": {
