@@ -6,7 +6,7 @@
 //! - **Two writers meet at the same record.** Row locks are taken in the order of the external ids, companies before
 //!   people, new records before known ones, so writers wait for each other and never in a circle. Should Postgres
 //!   still call a deadlock (it can be shut out only for our own statements), or a wait last too long, the whole
-//!   transaction is tried again a few times ([`write`]).
+//!   transaction is tried again a few times ([`mod@write`]).
 //! - **A writer stalls while it holds the feed's lock** ([`changes`]). Nobody else could commit: Postgres ends it, by
 //!   the `idle_in_transaction_session_timeout` that [`runtime::database`] sets on each connection, as it sets
 //!   `lock_timeout` for those who wait.

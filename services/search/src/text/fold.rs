@@ -47,7 +47,7 @@ fn fold_case(characters: impl Iterator<Item = char>) -> String {
     folded
 }
 
-/// Removes accents from a text that [`caseless`] made.
+/// Removes accents from a text that [`caseless()`] made.
 pub(super) fn plain(caseless: &str) -> String {
     let mut folded = String::with_capacity(caseless.len());
     for character in caseless.chars() {

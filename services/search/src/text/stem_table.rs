@@ -1,4 +1,4 @@
-//! The exceptions to the rules of [`super::stem`].
+//! The exceptions to the rules of [`mod@super::stem`].
 
 /// Plurals that no rule leads to their singular. Sorted.
 pub(super) const IRREGULAR: &[(&str, &str)] = &[

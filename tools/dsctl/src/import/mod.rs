@@ -1,6 +1,6 @@
 //! `dsctl import`: JSON Lines into the search service.
 //!
-//! A thread reads and judges lines ([`reader`], [`line`]), the main task sends batches and takes the answers
+//! A thread reads and judges lines ([`reader`], [`mod@line`]), the main task sends batches and takes the answers
 //! ([`transfer`]). A bad line is told and left out; the rest goes in.
 
 mod line;
