@@ -14,7 +14,7 @@ pub struct Violation {
     pub path: Vec<PathSegment>,
     /// Which kind of rule.
     pub code: ViolationCode,
-    /// What is wrong, as a sentence without its end, that can stand after "jobTitles[3]: ".
+    /// What is wrong, as a sentence without its end, that can stand after `jobTitles[3]: `.
     pub message: String,
     /// What to do about it, where that is not plain from the message.
     pub hint: Option<String>,
