@@ -114,6 +114,28 @@ impl ApiError {
     pub const fn code(&self) -> ErrorCode {
         self.code
     }
+
+    /// The body of the response to the request with this id.
+    #[must_use]
+    pub fn body(self, request_id: String) -> Error {
+        let message = if self.violations.is_empty() {
+            message(self.code).to_owned()
+        } else {
+            violation::summary(&self.violations)
+        };
+        Error {
+            success: false,
+            code: self.code.as_str(),
+            message,
+            request_id,
+            issues: self
+                .violations
+                .into_iter()
+                .take(MAX_ISSUES)
+                .map(Issue::from)
+                .collect(),
+        }
+    }
 }
 
 /// The answer of a service that did not do as asked.
@@ -149,30 +171,15 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status =
             StatusCode::from_u16(self.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let message = if self.violations.is_empty() {
-            message(self.code).to_owned()
-        } else {
-            violation::summary(&self.violations)
-        };
-        let body = Error {
-            success: false,
-            code: self.code.as_str(),
-            message,
-            request_id: runtime::request_id::current().unwrap_or_default(),
-            issues: self
-                .violations
-                .into_iter()
-                .take(MAX_ISSUES)
-                .map(Issue::from)
-                .collect(),
-        };
+        let unavailable = (self.code == ErrorCode::Unavailable).then_some(UNAVAILABLE_RETRY_AFTER);
+        let retry_after = self.retry_after.or(unavailable);
+        let body = self.body(runtime::request_id::current().unwrap_or_default());
         let mut response = (status, Json(body)).into_response();
         let headers = response.headers_mut();
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        let unavailable = (self.code == ErrorCode::Unavailable).then_some(UNAVAILABLE_RETRY_AFTER);
-        if let Some(delay) = self.retry_after.or(unavailable) {
+        if let Some(delay) = retry_after {
             headers.insert(RETRY_AFTER, delay.as_secs().max(1).into());
         }
         response

@@ -8,6 +8,7 @@ pub mod body;
 pub mod config;
 pub mod credits;
 pub mod error;
+mod head_refusals;
 pub mod rate;
 pub mod rest;
 pub mod row;

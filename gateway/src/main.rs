@@ -34,6 +34,7 @@ impl Service for GatewayService {
         let Process {
             listener,
             ambient,
+            started,
             shutdown,
             ..
         } = process;
@@ -58,10 +59,11 @@ impl Service for GatewayService {
             credits: Credits::new(upstreams.clone(), config.costs, ambient.clone(), shutdown.clone()),
             upstreams,
             limits: config.limits,
-            ambient,
+            ambient: ambient.clone(),
             cors: Arc::new(config.cors),
         };
-        server::serve(listener, rest::router(gateway), &shutdown).await;
+        started.set(true);
+        server::serve(listener, rest::router(gateway), &ambient, &shutdown).await;
         Ok(())
     }
 }

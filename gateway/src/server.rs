@@ -12,9 +12,12 @@ use axum::Router;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
+use runtime::ambient::Ambient;
 use runtime::shutdown::Shutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::head_refusals::HeadRefusals;
 
 /// Longest that a head may take to arrive, and that an HTTP/1.1 connection may be idle.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(75);
@@ -38,7 +41,7 @@ const MAX_CONNECTIONS: usize = 20_000;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves until the process drains.
-pub async fn serve(listener: TcpListener, router: Router, shutdown: &Shutdown) {
+pub async fn serve(listener: TcpListener, router: Router, ambient: &Ambient, shutdown: &Shutdown) {
     let mut builder = auto::Builder::new(TaskExecutor(shutdown.clone()));
     builder
         .http1()
@@ -63,9 +66,11 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: &Shutdown) {
             };
             match listener.accept().await {
                 Ok((stream, _)) => {
+                    // Answers are written whole: there is nothing to collect.
+                    let _ = stream.set_nodelay(true);
                     let (builder, router) = (Arc::clone(&builder), router.clone());
                     shutdown.spawn(serve_connection(
-                        stream,
+                        HeadRefusals::new(TokioIo::new(stream), ambient.clone()),
                         builder,
                         router,
                         shutdown.clone(),
@@ -86,15 +91,13 @@ pub async fn serve(listener: TcpListener, router: Router, shutdown: &Shutdown) {
 }
 
 async fn serve_connection(
-    stream: TcpStream,
+    stream: HeadRefusals<TokioIo<TcpStream>>,
     builder: Arc<auto::Builder<TaskExecutor>>,
     router: Router,
     shutdown: Shutdown,
     permit: OwnedSemaphorePermit,
 ) {
-    // Answers are written whole: there is nothing to collect.
-    let _ = stream.set_nodelay(true);
-    let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let connection = builder.serve_connection(stream, TowerToHyperService::new(router));
     tokio::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 
 use runtime::grpc_client::{GrpcChannel, GrpcClientConfig};
-use runtime::process::BoxError;
+use runtime::process::{BoxError, with_causes};
 use tonic::{Code, Request, Response, Status};
 
 use proto::billing::v1::billing_service_client::BillingServiceClient;
@@ -90,8 +90,20 @@ where
         Some(Err(status)) if status.code() == Code::Cancelled && deadline.remaining().is_zero() => {
             Err(over())
         }
-        Some(answer) => answer.map(Response::into_inner),
+        Some(answer) => answer.map(Response::into_inner).map_err(or_unavailable),
         None => Err(over()),
+    }
+}
+
+/// A service that ends in the middle of a call is not there: what it told has no cause on our side, what its connection
+/// tells has one.
+fn or_unavailable(status: Status) -> Status {
+    let is_broken = matches!(status.code(), Code::Unknown | Code::Internal | Code::Cancelled)
+        && std::error::Error::source(&status).is_some();
+    if is_broken {
+        Status::unavailable(with_causes(&status))
+    } else {
+        status
     }
 }
 
@@ -166,6 +178,20 @@ mod tests {
                 .1,
             Code::Unavailable
         );
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_breaks_is_a_service_that_is_not_there() {
+        let later = Deadline::after(Duration::from_mins(1));
+        let call = async |status: fn() -> Status| {
+            let answer = call(later, (), async |_: Request<()>| Err::<Response<()>, _>(status())).await;
+            answer.unwrap_err().code()
+        };
+        let broken = || Status::from_error("the connection was reset".into());
+        assert_eq!(broken().code(), Code::Unknown);
+        assert_eq!(call(broken).await, Code::Unavailable);
+        assert_eq!(call(|| Status::unknown("told")).await, Code::Unknown);
+        assert_eq!(call(|| Status::internal("told")).await, Code::Internal);
     }
 
     #[tokio::test]

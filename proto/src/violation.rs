@@ -92,6 +92,16 @@ impl ViolationCode {
 }
 
 impl Violation {
+    /// A violation by the message as a whole.
+    pub fn whole(code: ViolationCode, message: impl Into<String>) -> Self {
+        Self {
+            path: Vec::new(),
+            code,
+            message: message.into(),
+            hint: None,
+        }
+    }
+
     /// A violation at a property of the message.
     pub fn at(property: &str, code: ViolationCode, message: impl Into<String>) -> Self {
         Self {
@@ -233,12 +243,7 @@ mod tests {
                 message: "is unknown".into(),
                 hint: None,
             },
-            Violation {
-                path: Vec::new(),
-                code: ViolationCode::Missing,
-                message: "is missing".into(),
-                hint: None,
-            },
+            Violation::whole(ViolationCode::Missing, "is missing"),
         ];
         let status = to_status(&violations);
         assert_eq!(from_status(&status), violations);

@@ -14,6 +14,7 @@ mod answer;
 mod day;
 mod operator;
 mod raw;
+mod set;
 mod world;
 
 pub use account::{Account, sign};
@@ -21,4 +22,5 @@ pub use answer::Answer;
 pub use day::{days_ago, timestamp};
 pub use operator::{Operator, company, person};
 pub use raw::{RawAnswer, raw};
+pub use set::Set;
 pub use world::{World, world};

@@ -28,7 +28,7 @@ const EMPTY_NAMES: [&str; 9] = [
 ];
 
 /// Files are to have 500 lines at most without their tests; beyond this, one is too long by any reading.
-const MAX_LINES: usize = 600;
+const MAX_LINES: usize = 550;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

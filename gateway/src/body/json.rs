@@ -231,12 +231,8 @@ impl Position {
 
 fn invalid(reason: &str, position: Position) -> Violation {
     let Position { line, column } = position;
-    Violation {
-        path: Vec::new(),
-        code: ViolationCode::InvalidJson,
-        message: format!("the body is not JSON: {reason} at line {line}, column {column}"),
-        hint: None,
-    }
+    let message = format!("the body is not JSON: {reason} at line {line}, column {column}");
+    Violation::whole(ViolationCode::InvalidJson, message)
 }
 
 #[cfg(test)]

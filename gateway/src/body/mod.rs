@@ -67,12 +67,7 @@ async fn drain(mut body: Body, deadline: Deadline) {
 
 /// The caller that sent half a body is hardly there to read this; an HTTP/2 one may be.
 fn broken_off() -> Violation {
-    Violation {
-        path: Vec::new(),
-        code: ViolationCode::InvalidJson,
-        message: "the body broke off".to_owned(),
-        hint: None,
-    }
+    Violation::whole(ViolationCode::InvalidJson, "the body broke off")
 }
 
 /// Declared once, as `application/json` with whatever parameters, and not compressed.

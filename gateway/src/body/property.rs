@@ -13,21 +13,15 @@ const MAX_TOLD_CHARS: usize = 100;
 
 /// The object that a body has to be. A body without anything in it is `missing`.
 pub fn object(body: &[u8]) -> Result<Vec<(String, Value<'_>)>, Violation> {
-    let whole = |code, message: String| Violation {
-        path: Vec::new(),
-        code,
-        message,
-        hint: None,
-    };
     if body.trim_ascii().is_empty() {
-        let missing = whole(ViolationCode::Missing, "the body is missing".to_owned());
+        let missing = Violation::whole(ViolationCode::Missing, "the body is missing");
         return Err(missing.hint("send at least {}"));
     }
     match json::parse(body)?.shape() {
         Shape::Object(properties) => Ok(properties),
         other => {
             let message = format!("the body is {}, but has to be an object", other.name());
-            Err(whole(ViolationCode::InvalidType, message))
+            Err(Violation::whole(ViolationCode::InvalidType, message))
         }
     }
 }

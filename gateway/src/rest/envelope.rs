@@ -10,13 +10,11 @@ use axum::response::{IntoResponse as _, Response};
 use futures::FutureExt as _;
 use http::header::{CACHE_CONTROL, ORIGIN};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use opentelemetry::propagation::Extractor;
 use percent_encoding::percent_decode_str;
 use proto::error_code::ErrorCode;
 use runtime::ambient::Ambient;
-use runtime::request_id;
-use tracing::{Instrument as _, Span};
-use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+use runtime::{request_id, telemetry};
+use tracing::Instrument as _;
 
 use super::Gateway;
 use super::cors::Cors;
@@ -46,7 +44,7 @@ pub async fn wrap(State(gateway): State<Gateway>, request: Request, next: Next) 
         request.id = id,
         account.id = tracing::field::Empty,
     );
-    continue_trace(&span, request.headers());
+    telemetry::continue_trace(&span, request.headers());
     let log = LogLine {
         started: Instant::now(),
         method: request.method().clone(),
@@ -110,25 +108,6 @@ fn is_address(path: &str) -> bool {
         let decoded = percent_decode_str(segment).decode_utf8();
         is_encoded && decoded.is_ok_and(|text| text != "." && text != ".." && !text.contains(['/', '\\']))
     })
-}
-
-fn continue_trace(span: &Span, headers: &HeaderMap) {
-    let parent =
-        opentelemetry::global::get_text_map_propagator(|propagator| propagator.extract(&Headers(headers)));
-    // Fails only where there are no traces at all.
-    let _ = span.set_parent(parent);
-}
-
-struct Headers<'a>(&'a HeaderMap);
-
-impl Extractor for Headers<'_> {
-    fn get(&self, key: &str) -> Option<&str> {
-        self.0.get(key).and_then(|value| value.to_str().ok())
-    }
-
-    fn keys(&self) -> Vec<&str> {
-        self.0.keys().map(HeaderName::as_str).collect()
-    }
 }
 
 /// The one line of a request, written when it is answered, or when its caller has left before that. It names the route,

@@ -8,7 +8,6 @@ use billing::lanes::Lanes;
 use billing::store::{Store, migrator};
 use billing::{bindings, grpc};
 use chrono::TimeDelta;
-use runtime::database::check_migrated;
 use runtime::grpc_server;
 use runtime::process::{self, BoxError, Process, Service};
 use runtime::settings::Settings;
@@ -27,8 +26,7 @@ impl Service for BillingProcess {
     }
 
     async fn serve(config: BillingConfig, process: Process) -> Result<(), BoxError> {
-        let pool = config.database.pool()?;
-        check_migrated(&pool, &migrator()).await?;
+        let pool = config.database.open(&migrator()).await?;
         let condition = process.readiness.condition("the database answers");
         let watching = config.database.watch(condition, process.shutdown.clone());
         process.shutdown.spawn_critical("database watch", watching);

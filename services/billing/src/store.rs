@@ -10,6 +10,7 @@ use std::time::Instant;
 use chrono::{DateTime, Utc};
 use proto::account::AccountId;
 use proto::credits::{Charge, FINGERPRINT_BYTES, Grant, LedgerPage, MAX_BALANCE, Operation, Purchase};
+use runtime::database::{is_passing, sqlstate};
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgPool, PgRow, Postgres};
 use sqlx::{Row as _, Transaction};
@@ -152,17 +153,13 @@ impl Store {
         match transaction.commit().await {
             Ok(()) => Ok(outcomes),
             Err(error) => {
-                // Only what the database itself says it has refused is certain to be undone.
-                let is_answer = matches!(error, sqlx::Error::Database(_));
-                let error = StoreError::from(error);
-                if is_answer && matches!(error, StoreError::Refused(_)) {
-                    Err(error.into())
-                } else {
-                    Err(ChargeError::Unsure {
-                        outcomes,
-                        source: error,
-                    })
+                if is_undone(&error) {
+                    return Err(error.into());
                 }
+                Err(ChargeError::Unsure {
+                    outcomes,
+                    source: error.into(),
+                })
             }
         }
     }
@@ -495,26 +492,24 @@ fn read_operation(number: i16) -> Result<Operation, sqlx::Error> {
     }
 }
 
+/// Whether a commit that failed so has certainly left nothing: Postgres itself refused the data (22), a constraint (23),
+/// the statement (42), or a trigger did.
+fn is_undone(error: &sqlx::Error) -> bool {
+    sqlstate(error).is_some_and(|code| {
+        ["22", "23", "42", "P0"]
+            .iter()
+            .any(|class| code.starts_with(class))
+    })
+}
+
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
-        let is_refusal = match &error {
-            // Data (22), constraints (23), syntax and rights (42), and what triggers raise.
-            sqlx::Error::Database(refusal) => refusal
-                .code()
-                .is_some_and(|code| ["22", "23", "42", "P0"].contains(&code.get(..2).unwrap_or_default())),
-            sqlx::Error::Io(_)
-            | sqlx::Error::Tls(_)
-            | sqlx::Error::Protocol(_)
-            | sqlx::Error::PoolTimedOut
-            | sqlx::Error::PoolClosed
-            | sqlx::Error::WorkerCrashed => false,
-            _ => true,
-        };
+        let may_pass = is_passing(&error);
         let error = Arc::new(error);
-        if is_refusal {
-            Self::Refused(error)
-        } else {
+        if may_pass {
             Self::Unavailable(error)
+        } else {
+            Self::Refused(error)
         }
     }
 }

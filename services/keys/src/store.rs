@@ -8,6 +8,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use proto::account::AccountId;
 use proto::rate::Rate;
+use runtime::database::is_passing;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgPool, PgRow};
 use sqlx::{FromRow, Row as _};
@@ -35,21 +36,7 @@ pub enum StoreError {
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
-        let is_unavailable = match &error {
-            sqlx::Error::Io(_)
-            | sqlx::Error::Tls(_)
-            | sqlx::Error::Protocol(_)
-            | sqlx::Error::PoolTimedOut
-            | sqlx::Error::PoolClosed
-            | sqlx::Error::WorkerCrashed => true,
-            // Connections (08), rollbacks of deadlocks (40), resources (53), locks not to be had (55P03), statements
-            // and servers that were stopped (57).
-            sqlx::Error::Database(refusal) => refusal.code().is_some_and(|code| {
-                code == "55P03" || ["08", "40", "53", "57"].contains(&code.get(..2).unwrap_or_default())
-            }),
-            _ => false,
-        };
-        if is_unavailable {
+        if is_passing(&error) {
             Self::Unavailable(error)
         } else {
             Self::Refused(error)

@@ -7,9 +7,10 @@
 use std::time::Duration;
 
 use sqlx::migrate::{Migrate as _, Migrator};
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgDatabaseError, PgPool, PgPoolOptions, PgSeverity};
 use sqlx::{ConnectOptions as _, Connection as _};
 
+use crate::process::with_causes;
 use crate::readiness::Condition;
 use crate::secret::Secret;
 use crate::settings::Settings;
@@ -33,6 +34,9 @@ pub enum DatabaseError {
     /// It can't be reached, or refuses.
     #[error("the database can't be used")]
     Database(#[from] sqlx::Error),
+    /// It does not answer.
+    #[error("the database has not answered within {0:?}")]
+    Silent(Duration),
     /// A migration failed.
     #[error("the database can't be migrated")]
     Migrate(#[from] sqlx::migrate::MigrateError),
@@ -42,6 +46,20 @@ pub enum DatabaseError {
     /// Another process has been migrating for too long.
     #[error("another process has held the migration lock for {0:?}")]
     Locked(Duration),
+}
+
+impl DatabaseError {
+    /// Whether waiting may help: it does not against a wrong password or name.
+    fn may_pass(&self) -> bool {
+        match self {
+            Self::Silent(_) => true,
+            Self::Database(error) => {
+                let is_denial = sqlstate(error).is_some_and(|code| code.starts_with("28") || code == "3D000");
+                is_passing(error) && !is_denial
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Longest wait for another process's migration.
@@ -81,8 +99,32 @@ impl DatabaseConfig {
         }
     }
 
-    /// A pool of connections; the first is made when it is needed, so that a service may start before its database.
-    pub fn pool(&self) -> Result<PgPool, DatabaseError> {
+    /// Connections to the database, whose form is that of these migrations. While it is away this waits, so that a
+    /// service may start before its database; one of another form, or that does not let us in, is refused.
+    pub async fn open(&self, migrator: &Migrator) -> Result<PgPool, DatabaseError> {
+        let (pause, patience) = WATCH;
+        loop {
+            let checked = tokio::time::timeout(patience, self.check_form(migrator)).await;
+            match checked.unwrap_or_else(|_| Err(DatabaseError::Silent(patience))) {
+                Ok(()) => return self.pool(),
+                Err(error) if error.may_pass() => {
+                    tracing::warn!(error = with_causes(&error), "waiting for the database");
+                }
+                Err(error) => return Err(error),
+            }
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    async fn check_form(&self, migrator: &Migrator) -> Result<(), DatabaseError> {
+        let mut connection = PgConnection::connect_with(&self.options()?).await?;
+        check_migrated(&mut connection, migrator).await?;
+        connection.close().await?;
+        Ok(())
+    }
+
+    /// A pool of connections; each is made when it is needed.
+    fn pool(&self) -> Result<PgPool, DatabaseError> {
         let timeout = self.statement_timeout.as_millis().to_string();
         let options = self.options()?.options([
             ("statement_timeout", timeout.as_str()),
@@ -163,8 +205,7 @@ async fn take_turn(connection: &mut PgConnection) -> Result<(), DatabaseError> {
 
 /// Refuses a database on which migrations are pending, or that a later version has migrated beyond recognition:
 /// migrations it has and we don't are fine, since they are made to be (expand, then contract).
-pub async fn check_migrated(pool: &PgPool, migrator: &Migrator) -> Result<(), DatabaseError> {
-    let mut connection = pool.acquire().await?;
+async fn check_migrated(connection: &mut PgConnection, migrator: &Migrator) -> Result<(), DatabaseError> {
     let table = migrator.table_name.clone();
     let exists: bool = sqlx::query_scalar("SELECT to_regclass($1) IS NOT NULL")
         .bind(table.as_ref())
@@ -199,4 +240,41 @@ pub async fn check_migrated(pool: &PgPool, migrator: &Migrator) -> Result<(), Da
         }
     }
     Ok(())
+}
+
+/// Whether the same may go well later: the database is away, busy or restarting, or others were in the way. Else it
+/// has refused what it was asked, or answered what it can't.
+#[must_use]
+pub fn is_passing(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::Protocol(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed => true,
+        sqlx::Error::Database(told) => {
+            let has_hung_up = told
+                .try_downcast_ref::<PgDatabaseError>()
+                .is_some_and(|error| matches!(error.severity(), PgSeverity::Fatal | PgSeverity::Panic));
+            // Connections (08), transactions in each other's way (40, 55P03), resources (53), statements and servers
+            // that were stopped (57), a server that may not write since a failover (25006).
+            let is_busy = sqlstate(error).is_some_and(|code| {
+                ["25006", "55P03"].contains(&code)
+                    || ["08", "40", "53", "57"]
+                        .iter()
+                        .any(|class| code.starts_with(class))
+            });
+            has_hung_up || is_busy
+        }
+        _ => false,
+    }
+}
+
+/// `SQLSTATE` of the error, if Postgres told it.
+#[must_use]
+pub fn sqlstate(error: &sqlx::Error) -> Option<&str> {
+    let told = error.as_database_error()?;
+    told.try_downcast_ref::<PgDatabaseError>()
+        .map(PgDatabaseError::code)
 }

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use http::{HeaderMap, Request, Response};
-use opentelemetry::propagation::Extractor;
 use tonic::body::Body;
 use tonic::metadata::MetadataMap;
 use tonic::service::Routes;
@@ -19,7 +18,6 @@ use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use tower::{Layer, Service};
 use tracing::Instrument as _;
-use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 use crate::process::{BoxError, Process};
 use crate::readiness::Changes;
@@ -27,6 +25,7 @@ use crate::request_id;
 use crate::service_token::{Denied, Scope, ServiceTokens};
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
+use crate::telemetry;
 
 /// Settings of a gRPC server.
 #[derive(Clone, Debug)]
@@ -135,6 +134,7 @@ pub async fn serve(process: Process, config: GrpcServerConfig, service: GrpcServ
     }
     let incoming = TcpIncoming::from(process.listener).with_nodelay(Some(true));
     let shutdown = process.shutdown;
+    process.started.set(true);
     server
         .layer(admission)
         .add_routes(routes)
@@ -264,11 +264,7 @@ where
             request.id = %id,
             caller = %caller,
         );
-        let parent = opentelemetry::global::get_text_map_propagator(|propagator| {
-            propagator.extract(&HeaderExtractor(request.headers()))
-        });
-        // Fails only where there are no traces at all.
-        let _ = span.set_parent(parent);
+        telemetry::continue_trace(&span, request.headers());
         let started = Instant::now();
         // The clone that was polled ready is the one to call.
         let clone = self.inner.clone();
@@ -316,18 +312,6 @@ fn observe(path: String, response: &Response<Body>, took: Duration) {
     let labels = [("method", path), ("code", format!("{code:?}"))];
     metrics::histogram!("grpc_server_duration_seconds", &labels).record(took.as_secs_f64());
     tracing::debug!(rpc.code = ?code, duration_us = took.as_micros(), "a call was answered");
-}
-
-struct HeaderExtractor<'a>(&'a HeaderMap);
-
-impl Extractor for HeaderExtractor<'_> {
-    fn get(&self, key: &str) -> Option<&str> {
-        self.0.get(key).and_then(|value| value.to_str().ok())
-    }
-
-    fn keys(&self) -> Vec<&str> {
-        self.0.keys().map(http::HeaderName::as_str).collect()
-    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 
 use crate::admin;
 use crate::ambient::Ambient;
-use crate::readiness::Readiness;
+use crate::readiness::{Condition, Readiness};
 use crate::settings::{self, Command, Settings};
 use crate::shutdown::Shutdown;
 use crate::telemetry::{self, TelemetryConfig};
@@ -55,8 +55,24 @@ pub struct Process {
     pub ambient: Ambient,
     /// What its readiness hangs on.
     pub readiness: Readiness,
+    /// To be set when it serves. Until then it is not ready, and a process that is told to stop just ends.
+    pub started: Condition,
     /// How it ends.
     pub shutdown: Shutdown,
+}
+
+impl Process {
+    /// A process that does not serve yet.
+    #[must_use]
+    pub fn new(listener: TcpListener, ambient: Ambient, readiness: Readiness, shutdown: Shutdown) -> Self {
+        Self {
+            listener,
+            ambient,
+            started: readiness.condition("it serves"),
+            readiness,
+            shutdown,
+        }
+    }
 }
 
 /// Settings of every process.
@@ -160,23 +176,29 @@ async fn serve<S: Service>(base: BaseConfig, config: S::Config) -> Result<bool, 
     );
     // The admin port outlives the draining: it is how one sees that the process drains.
     let admin_server = admin::serve(admin_listener, readiness.clone(), telemetry.metrics());
-    let process = Process {
-        listener,
-        ambient: Ambient::system(),
-        readiness: readiness.clone(),
-        shutdown: shutdown.clone(),
-    };
+    let process = Process::new(listener, Ambient::system(), readiness.clone(), shutdown.clone());
+    let started = process.started.clone();
     let drain_readiness = async {
         shutdown.draining().await;
         readiness.drain();
         std::future::pending::<()>().await;
     };
+    let stopped_at_start = async {
+        shutdown.draining().await;
+        if started.holds() {
+            std::future::pending::<()>().await;
+        }
+    };
     let service = async {
-        let result = S::serve(config, process).await;
-        (shutdown.finish(base.grace).await, result)
+        let result = tokio::select! {
+            result = S::serve(config, process) => result,
+            () = stopped_at_start => Ok(()),
+        };
+        (shutdown.finish().await, result)
     };
     let (finished, result) = tokio::select! {
         done = service => done,
+        () = shutdown.patience_ends(base.grace) => (false, Ok(())),
         result = admin_server => (false, result.map_err(BoxError::from)),
         () = drain_readiness => unreachable!("it never returns"),
     };

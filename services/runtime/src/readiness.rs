@@ -106,6 +106,12 @@ impl Changes {
 }
 
 impl Condition {
+    /// Whether it holds.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.state.borrow().conditions[self.index].1
+    }
+
     /// Says whether it holds.
     pub fn set(&self, holds: bool) {
         self.state.send_if_modified(|state| {

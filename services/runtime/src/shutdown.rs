@@ -1,7 +1,8 @@
 //! The end of a process: told to stop, it drains, finishes what runs, and gives up only when the grace time is over.
 //!
 //! - The first SIGTERM or SIGINT begins to drain: not ready any more, no new work, running work goes on.
-//! - A second one, or the end of the grace time, aborts: what still runs is dropped.
+//! - A second one, or the end of the grace time, aborts: what still runs is dropped, open streams too. The grace time
+//!   counts from the first.
 //! - Every task is started by [`Shutdown::spawn`], so that the end waits for all of them. Work that writes runs in such
 //!   a task: a caller that goes away drops its own future, never the work.
 
@@ -99,11 +100,17 @@ impl Shutdown {
         Ok(())
     }
 
-    /// Waits for all tasks, at most for the grace time or until a further signal. Whether all of them came to their
-    /// end, and no critical one failed.
-    pub(crate) async fn finish(&self, grace: Duration) -> bool {
+    /// Drains, and waits for all tasks. Whether no critical one has failed.
+    pub(crate) async fn finish(&self) -> bool {
         self.drain.cancel();
         self.tasks.close();
+        self.tasks.wait().await;
+        !self.failed.is_cancelled()
+    }
+
+    /// Resolves when what still runs has to be dropped: so long after draining has begun, or at a further signal.
+    pub(crate) async fn patience_ends(&self, grace: Duration) {
+        self.draining().await;
         let second_signal = async {
             match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
                 (Ok(mut terminate), Ok(mut interrupt)) => {
@@ -112,18 +119,15 @@ impl Shutdown {
                 _ => std::future::pending().await,
             }
         };
-        let finished = tokio::select! {
-            () = self.tasks.wait() => true,
+        let tasks = || self.tasks.len();
+        tokio::select! {
             () = tokio::time::sleep(grace) => {
-                tracing::warn!(tasks = self.tasks.len(), "the grace time is over: dropping what still runs");
-                false
+                tracing::warn!(tasks = tasks(), "the grace time is over: dropping what still runs");
             }
             () = second_signal => {
-                tracing::warn!(tasks = self.tasks.len(), "told to stop again: dropping what still runs");
-                false
+                tracing::warn!(tasks = tasks(), "told to stop again: dropping what still runs");
             }
-        };
-        finished && !self.failed.is_cancelled()
+        }
     }
 }
 
@@ -138,7 +142,7 @@ mod tests {
         let task = shutdown.spawn(async move { receive.await.is_ok() });
         shutdown.begin();
         send.send(()).unwrap();
-        assert!(shutdown.finish(Duration::from_mins(1)).await);
+        assert!(shutdown.finish().await);
         assert!(task.await.unwrap());
     }
 
@@ -147,13 +151,16 @@ mod tests {
         let shutdown = Shutdown::new();
         shutdown.spawn_critical("short", async {});
         shutdown.draining().await;
-        assert!(!shutdown.finish(Duration::from_mins(1)).await);
+        assert!(!shutdown.finish().await);
     }
 
     #[tokio::test]
     async fn what_never_ends_is_dropped_after_the_grace_time() {
         let shutdown = Shutdown::new();
         shutdown.spawn(std::future::pending::<()>());
-        assert!(!shutdown.finish(Duration::from_millis(1)).await);
+        tokio::select! {
+            _ = shutdown.finish() => panic!("it has not ended"),
+            () = shutdown.patience_ends(Duration::from_millis(1)) => {}
+        }
     }
 }

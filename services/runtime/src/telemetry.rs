@@ -6,13 +6,17 @@
 
 use std::time::Duration;
 
+use http::{HeaderMap, HeaderName};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use opentelemetry::KeyValue;
+use opentelemetry::propagation::Extractor;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_otlp::WithExportConfig as _;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::SdkTracerProvider;
+use tracing::Span;
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _};
@@ -125,5 +129,25 @@ impl Telemetry {
         // It blocks, and a collector that accepts and never answers must not hold up the end.
         let flushed = tokio::task::spawn_blocking(move || traces.shutdown_with_timeout(FLUSH_TIMEOUT));
         let _ = tokio::time::timeout(FLUSH_TIMEOUT, flushed).await;
+    }
+}
+
+/// Makes the span a part of the trace that the caller's headers name, if they name one.
+pub fn continue_trace(span: &Span, headers: &HeaderMap) {
+    let parent =
+        opentelemetry::global::get_text_map_propagator(|propagator| propagator.extract(&Headers(headers)));
+    // Fails only where there are no traces at all.
+    let _ = span.set_parent(parent);
+}
+
+struct Headers<'a>(&'a HeaderMap);
+
+impl Extractor for Headers<'_> {
+    fn get(&self, key: &str) -> Option<&str> {
+        self.0.get(key).and_then(|value| value.to_str().ok())
+    }
+
+    fn keys(&self) -> Vec<&str> {
+        self.0.keys().map(HeaderName::as_str).collect()
     }
 }

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use runtime::database::check_migrated;
 use runtime::grpc_server;
 use runtime::process::{self, BoxError, Process, Service, with_causes};
 use runtime::settings::Settings;
@@ -31,11 +30,8 @@ impl Service for SearchProcess {
     }
 
     async fn serve(config: SearchConfig, process: Process) -> Result<(), BoxError> {
-        // First of all: opening the index takes a while, and until then nothing can be answered.
         let built = process.readiness.condition("the index is built");
-        let pool = config.database.pool()?;
-        check_migrated(&pool, &migrator()).await?;
-        let store = Store::new(pool);
+        let store = Store::new(config.database.open(&migrator()).await?);
         // A feed's index is of no use to another: its positions mean other changes.
         let dir = config.index_dir.join(store.feed().await?.id.to_string());
         let index = tokio::task::spawn_blocking(move || {

@@ -3,65 +3,7 @@
 use proto::search::v1::import_record::Change;
 use proto::search::v1::{CompanyRecord, PersonRecord};
 use serde_json::{Value, json};
-use system_tests::{Account, company, person, world};
-
-/// Companies that only this test sees, told by their tag.
-struct Set {
-    account: Account,
-    tag: String,
-}
-
-impl Set {
-    fn of(
-        companies: impl IntoIterator<Item = CompanyRecord>,
-        people: impl IntoIterator<Item = PersonRecord>,
-    ) -> Self {
-        let tag = world().word();
-        let own = |id: &str| format!("{tag}-{id}");
-        let companies = companies.into_iter().map(|mut record| {
-            record.external_id = own(&record.external_id);
-            record.tags.push(tag.clone());
-            Change::Company(record)
-        });
-        let people = people.into_iter().map(|mut record| {
-            record.external_id = own(&record.external_id);
-            record.company_external_id = record.company_external_id.map(|id| own(&id));
-            Change::Person(record)
-        });
-        let answer = world()
-            .operator
-            .import(companies.chain(people).collect::<Vec<_>>());
-        assert!(answer.rejected.is_empty(), "{:?}", answer.rejected);
-        Self {
-            account: world().account(),
-            tag,
-        }
-    }
-
-    fn with_tag(&self, mut query: Value) -> Value {
-        let tags = query.get("searchTags").cloned();
-        assert!(tags.is_none(), "the tag tells this test's records");
-        query["searchTags"] = json!([self.tag]);
-        query["limit"] = json!(250);
-        query
-    }
-
-    /// Names of the companies found.
-    fn companies(&self, query: Value) -> Vec<String> {
-        let answer = self.account.companies(&self.with_tag(query));
-        let names = answer.names();
-        assert_eq!(answer.total(), i64::try_from(names.len()).unwrap());
-        names
-    }
-
-    /// Names of the people found.
-    fn people(&self, query: Value) -> Vec<String> {
-        let answer = self.account.people(&self.with_tag(query));
-        let names = answer.names();
-        assert_eq!(answer.total(), i64::try_from(names.len()).unwrap());
-        names
-    }
-}
+use system_tests::{Set, company, person, world};
 
 fn typed(id: &str, types: &[&str], tags: &[&str]) -> CompanyRecord {
     let list = |items: &[&str]| items.iter().map(|item| (*item).to_owned()).collect();
@@ -345,14 +287,14 @@ fn a_locked_address_cannot_be_probed() {
     let set = Set::of([company("a", "a")], [jane]);
     let query = json!({"businessEmail": address});
     assert_eq!(set.people(query.clone()), NONE);
-    let id = set.account.people(&set.with_tag(json!({}))).column("id")[0]
+    let id = set.account.people(&set.narrow(json!({}))).column("id")[0]
         .as_str()
         .unwrap()
         .to_owned();
     assert_eq!(world().operator.reveal(&set.account.id, &id), Some(address));
     assert_eq!(set.people(query.clone()), ["jane"]);
     assert_eq!(set.people(json!({"businessEmail": "@mail.example"})), ["jane"]);
-    let stranger = world().account().people(&set.with_tag(query)).expect(200);
+    let stranger = world().account().people(&set.narrow(query)).expect(200);
     assert_eq!(stranger.total(), 0, "only for the account that has revealed it");
 }
 
@@ -536,7 +478,7 @@ fn new_business_is_the_last_365_days_and_all_others() {
     assert_eq!(set.people(json!({"newBusiness": "yes"})), ["p"]);
     let rows = set
         .account
-        .companies(&set.with_tag(json!({"sort": {"field": "name"}})));
+        .companies(&set.narrow(json!({"sort": {"field": "name"}})));
     let flags: Vec<Value> = rows.column("newBusiness");
     assert_eq!(
         flags,

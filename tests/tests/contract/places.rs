@@ -1,9 +1,8 @@
 //! Section 4: places.
 
-use proto::search::v1::import_record::Change;
 use proto::search::v1::{CompanyRecord, PersonRecord};
 use serde_json::{Value, json};
-use system_tests::{Account, company, person, world};
+use system_tests::{Set, company, person, world};
 
 fn placed(id: &str, city: &str, region: &str, country: &str) -> CompanyRecord {
     let part = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
@@ -26,47 +25,12 @@ fn resident(id: &str, employer: Option<&str>, city: &str, region: &str, country:
     }
 }
 
-struct Set {
-    account: Account,
-    tag: String,
+fn companies(set: &Set, location: &str) -> Vec<String> {
+    set.companies(json!({"location": location}))
 }
 
-impl Set {
-    fn of(
-        companies: impl IntoIterator<Item = CompanyRecord>,
-        people: impl IntoIterator<Item = PersonRecord>,
-    ) -> Self {
-        let tag = world().word();
-        let companies = companies.into_iter().map(|mut record| {
-            record.external_id = format!("{tag}-{}", record.external_id);
-            record.tags.push(tag.clone());
-            Change::Company(record)
-        });
-        let people = people.into_iter().map(|mut record| {
-            record.external_id = format!("{tag}-{}", record.external_id);
-            record.company_external_id = record.company_external_id.map(|id| format!("{tag}-{id}"));
-            Change::Person(record)
-        });
-        world()
-            .operator
-            .import(companies.chain(people).collect::<Vec<_>>());
-        Self {
-            account: world().account(),
-            tag,
-        }
-    }
-
-    fn companies(&self, location: &str) -> Vec<String> {
-        self.account
-            .companies(&json!({"searchTags": [self.tag], "location": location}))
-            .names()
-    }
-
-    fn people(&self, location: &str) -> Vec<String> {
-        self.account
-            .people(&json!({"searchTags": [self.tag], "location": location}))
-            .names()
-    }
+fn people(set: &Set, location: &str) -> Vec<String> {
+    set.people(json!({"location": location}))
 }
 
 const NONE: [&str; 0] = [];
@@ -114,14 +78,14 @@ fn places_are_known_by_all_their_names() {
         ("Zuerich", "zurich"),
         ("Schweiz", "zurich"),
     ] {
-        assert_eq!(set.companies(place), [found], "{place}");
+        assert_eq!(companies(&set, place), [found], "{place}");
     }
     assert_eq!(
-        set.companies("Germany; Japan"),
+        companies(&set, "Germany; Japan"),
         ["munich", "tokyo"],
         "semicolons are alternatives"
     );
-    assert_eq!(set.companies("Germany;;Berlin"), ["munich"]);
+    assert_eq!(companies(&set, "Germany;;Berlin"), ["munich"]);
 }
 
 #[test]
@@ -138,18 +102,18 @@ fn comma_parts_narrow() {
         [],
     );
     assert_eq!(
-        set.companies("Springfield"),
+        companies(&set, "Springfield"),
         ["il", "ma"],
         "a name of several places matches them all"
     );
-    assert_eq!(set.companies("Springfield, IL, USA"), ["il"]);
-    assert_eq!(set.companies("Springfield, Massachusetts"), ["ma"]);
-    assert_eq!(set.companies("Springfield, Germany"), NONE);
-    assert_eq!(set.companies("Paris"), ["paris", "texas"]);
-    assert_eq!(set.companies("Paris, France"), ["paris"]);
-    assert_eq!(set.companies("Paris, TX"), ["texas"]);
-    assert_eq!(set.companies("Georgia"), ["atlanta", "tbilisi"]);
-    assert_eq!(set.companies("Georgia, USA"), ["atlanta"]);
+    assert_eq!(companies(&set, "Springfield, IL, USA"), ["il"]);
+    assert_eq!(companies(&set, "Springfield, Massachusetts"), ["ma"]);
+    assert_eq!(companies(&set, "Springfield, Germany"), NONE);
+    assert_eq!(companies(&set, "Paris"), ["paris", "texas"]);
+    assert_eq!(companies(&set, "Paris, France"), ["paris"]);
+    assert_eq!(companies(&set, "Paris, TX"), ["texas"]);
+    assert_eq!(companies(&set, "Georgia"), ["atlanta", "tbilisi"]);
+    assert_eq!(companies(&set, "Georgia, USA"), ["atlanta"]);
 }
 
 #[test]
@@ -163,10 +127,10 @@ fn what_no_gazetteer_knows_is_matched_by_its_words() {
         ],
         [],
     );
-    assert_eq!(set.companies(&one), ["a", "b"]);
-    assert_eq!(set.companies(&format!("{two} {one}")), ["a"]);
-    assert_eq!(set.companies(&format!("{one}, Germany")), ["a"]);
-    assert_eq!(set.companies(&world().word()), NONE, "never ignored");
+    assert_eq!(companies(&set, &one), ["a", "b"]);
+    assert_eq!(companies(&set, &format!("{two} {one}")), ["a"]);
+    assert_eq!(companies(&set, &format!("{one}, Germany")), ["a"]);
+    assert_eq!(companies(&set, &world().word()), NONE, "never ignored");
 }
 
 #[test]
@@ -197,11 +161,11 @@ fn a_company_is_found_by_its_own_place_or_that_of_one_of_its_people() {
     let expected = [("nowhere", "people"), ("own", "company"), ("through", "people")];
     assert_eq!(matches, expected.map(|(name, place)| (json!(name), json!(place))));
     assert_eq!(
-        set.companies("Springfield, IL"),
+        companies(&set, "Springfield, IL"),
         NONE,
         "one person has to be at all of it"
     );
-    assert_eq!(set.companies("Springfield, MA"), ["neither"]);
+    assert_eq!(companies(&set, "Springfield, MA"), ["neither"]);
     let without = set.account.companies(&json!({"searchTags": [set.tag]}));
     assert!(
         without
@@ -222,8 +186,8 @@ fn a_person_is_found_by_their_own_place_or_else_their_companys() {
             resident("country", Some("berlin"), "", "", "IT"),
         ],
     );
-    assert_eq!(set.people("Berlin"), ["here"]);
-    assert_eq!(set.people("Paris"), ["away"]);
-    assert_eq!(set.people("Germany"), ["here"]);
-    assert_eq!(set.people("Italy"), ["country"]);
+    assert_eq!(people(&set, "Berlin"), ["here"]);
+    assert_eq!(people(&set, "Paris"), ["away"]);
+    assert_eq!(people(&set, "Germany"), ["here"]);
+    assert_eq!(people(&set, "Italy"), ["country"]);
 }

@@ -3,40 +3,18 @@
 use proto::search::v1::import_record::Change;
 use proto::search::v1::{CompanyRecord, PersonRecord};
 use serde_json::{Value, json};
-use system_tests::{Account, company, person, world};
+use system_tests::{Answer, Set, company, person, world};
 
-struct Set {
-    account: Account,
-    tag: String,
+fn set_of(companies: impl IntoIterator<Item = CompanyRecord>) -> Set {
+    Set::of(companies, [])
 }
 
-impl Set {
-    fn of(companies: impl IntoIterator<Item = CompanyRecord>) -> Self {
-        let tag = world().word();
-        world().operator.import(
-            companies
-                .into_iter()
-                .map(|mut record| {
-                    record.external_id = format!("{tag}-{}", record.external_id);
-                    record.tags.push(tag.clone());
-                    Change::Company(record)
-                })
-                .collect::<Vec<_>>(),
-        );
-        Self {
-            account: world().account(),
-            tag,
-        }
-    }
+fn ask(set: &Set, query: Value) -> Answer {
+    set.account.companies(&set.narrow(query)).expect(200)
+}
 
-    fn ask(&self, mut query: Value) -> system_tests::Answer {
-        query["searchTags"] = json!([self.tag]);
-        self.account.companies(&query).expect(200)
-    }
-
-    fn names(&self, query: Value) -> Vec<Value> {
-        self.ask(query).column("name")
-    }
+fn names(set: &Set, query: Value) -> Vec<Value> {
+    ask(set, query).column("name")
 }
 
 fn sized(name: &str, employees: Option<i64>, founded: Option<&str>, updated: &str) -> CompanyRecord {
@@ -49,7 +27,7 @@ fn sized(name: &str, employees: Option<i64>, founded: Option<&str>, updated: &st
 }
 
 fn four() -> Set {
-    Set::of([
+    set_of([
         sized("beta", Some(5), None, "2026-01-03T00:00:00Z"),
         sized("Álpha", None, Some("2001-01-01"), "2026-01-01T00:00:00Z"),
         sized("Gamma", Some(50), Some("1999"), "2026-01-04T00:00:00Z"),
@@ -95,14 +73,14 @@ fn companies_sort_by_each_field_in_both_directions_with_missing_values_last() {
             ["Gamma", "Álpha", "alpha 2", "beta"],
         ),
     ] {
-        assert_eq!(set.names(json!({"sort": sort})), order, "{sort}");
+        assert_eq!(names(&set, json!({"sort": sort})), order, "{sort}");
     }
 }
 
 #[test]
 fn the_sort_applied_is_told() {
     let set = four();
-    let applied = |query: Value| set.ask(query).body["data"]["sort"].clone();
+    let applied = |query: Value| ask(&set, query).body["data"]["sort"].clone();
     assert_eq!(
         applied(json!({})),
         json!({"field": "infoUpdatedAt", "dir": "desc"})
@@ -183,13 +161,13 @@ fn people_sort_by_each_field() {
 
 #[test]
 fn relevance_puts_whole_values_before_adjacent_words_before_all_words() {
-    let set = Set::of([
+    let set = set_of([
         company("1", "Solar Blue Power Works"),
         company("2", "Blue Solar Works"),
         company("3", "Blue Solar"),
         company("4", "Solar Power Blue"),
     ]);
-    let names = set.names(json!({"companyName": "blue solar"}));
+    let names = names(&set, json!({"companyName": "blue solar"}));
     assert_eq!(names[..2], ["Blue Solar", "Blue Solar Works"]);
     assert_eq!(names.len(), 4);
 }
@@ -200,9 +178,12 @@ fn relevance_counts_more_alternatives_before_fewer_and_names_before_types() {
         business_types: types.iter().map(|text| (*text).to_owned()).collect(),
         ..company(id, id)
     };
-    let set = Set::of([typed("one", &["Steel"]), typed("both", &["Steel", "Iron"])]);
-    assert_eq!(set.names(json!({"businessType": "steel, iron"})), ["both", "one"]);
-    let set = Set::of([
+    let set = set_of([typed("one", &["Steel"]), typed("both", &["Steel", "Iron"])]);
+    assert_eq!(
+        names(&set, json!({"businessType": "steel, iron"})),
+        ["both", "one"]
+    );
+    let set = set_of([
         CompanyRecord {
             business_types: vec!["Iron".into()],
             ..company("a", "Iron Works")
@@ -213,7 +194,7 @@ fn relevance_counts_more_alternatives_before_fewer_and_names_before_types() {
         },
     ]);
     assert_eq!(
-        set.names(json!({"businessType": "iron", "companyName": "iron"})),
+        names(&set, json!({"businessType": "iron", "companyName": "iron"})),
         ["Iron", "Iron Works"]
     );
 }
@@ -221,11 +202,11 @@ fn relevance_counts_more_alternatives_before_fewer_and_names_before_types() {
 #[test]
 fn ties_go_by_id_and_no_page_loses_or_repeats_a_row() {
     let set =
-        Set::of((0..60).map(|number| sized(&format!("{number}"), Some(1), None, "2026-01-01T00:00:00Z")));
+        set_of((0..60).map(|number| sized(&format!("{number}"), Some(1), None, "2026-01-01T00:00:00Z")));
     for sort in ["infoUpdatedAt", "employeeCount", "foundedDate"] {
         let query = |page: i64| json!({"sort": {"field": sort}, "limit": 7, "page": page, "fields": ["id"]});
         let ids: Vec<Value> = (1..=9)
-            .flat_map(|page| set.ask(query(page)).column("id"))
+            .flat_map(|page| ask(&set, query(page)).column("id"))
             .collect();
         let texts: Vec<&str> = ids.iter().map(|id| id.as_str().unwrap()).collect();
         assert_eq!(texts.len(), 60, "{sort}");
@@ -246,7 +227,7 @@ fn walk(set: &Set, mut query: Value) -> Vec<Value> {
     query["cursor"] = Value::Null;
     let mut ids = Vec::new();
     loop {
-        let answer = set.ask(query.clone());
+        let answer = ask(&set, query.clone());
         ids.extend(answer.column("id"));
         match &answer.body["data"]["nextCursor"] {
             Value::Null => return ids,
@@ -260,7 +241,7 @@ fn walk(set: &Set, mut query: Value) -> Vec<Value> {
 
 #[test]
 fn a_cursor_walk_gives_each_record_once_in_every_order() {
-    let set = Set::of((0..40).map(|number| {
+    let set = set_of((0..40).map(|number| {
         sized(
             &format!("name {}", number % 5),
             (number % 3 > 0).then_some(number % 7),
@@ -270,7 +251,7 @@ fn a_cursor_walk_gives_each_record_once_in_every_order() {
         )
     }));
     // The records share names, so that their external ids have to differ: `Set` makes them from the names.
-    let total = usize::try_from(set.ask(json!({})).total()).unwrap();
+    let total = usize::try_from(ask(&set, json!({})).total()).unwrap();
     for field in [
         "relevance",
         "name",
@@ -283,7 +264,7 @@ fn a_cursor_walk_gives_each_record_once_in_every_order() {
                 continue;
             }
             let sort = json!({"field": field, "dir": dir});
-            let all = set.ask(json!({"sort": sort, "limit": 250})).column("id");
+            let all = ask(&set, json!({"sort": sort, "limit": 250})).column("id");
             assert_eq!(all.len(), total);
             assert_eq!(walk(&set, json!({"sort": sort, "limit": 3})), all, "{sort}");
         }
@@ -293,7 +274,7 @@ fn a_cursor_walk_gives_each_record_once_in_every_order() {
 #[test]
 fn paging_is_told_and_a_cursor_goes_on_from_a_page() {
     let set = four();
-    let first = set.ask(json!({"limit": 3, "sort": {"field": "name"}}));
+    let first = ask(&set, json!({"limit": 3, "sort": {"field": "name"}}));
     let data = &first.body["data"];
     assert_eq!(
         (&data["page"], &data["limit"], &data["total"]),
@@ -301,7 +282,10 @@ fn paging_is_told_and_a_cursor_goes_on_from_a_page() {
     );
     assert_eq!(data["paginationMode"], "page");
     let cursor = data["nextCursor"].as_str().unwrap().to_owned();
-    let second = set.ask(json!({"limit": 3, "sort": {"field": "name"}, "cursor": cursor}));
+    let second = ask(
+        &set,
+        json!({"limit": 3, "sort": {"field": "name"}, "cursor": cursor}),
+    );
     let data = &second.body["data"];
     assert_eq!(data["paginationMode"], "cursor");
     assert_eq!(
@@ -309,17 +293,17 @@ fn paging_is_told_and_a_cursor_goes_on_from_a_page() {
         (&json!(2), &json!(4), &Value::Null)
     );
     assert_eq!(second.column("name"), ["Gamma"]);
-    let last = set.ask(json!({"limit": 3, "page": 2, "sort": {"field": "name"}}));
+    let last = ask(&set, json!({"limit": 3, "page": 2, "sort": {"field": "name"}}));
     assert_eq!(last.body["data"]["nextCursor"], Value::Null);
-    let beyond = set.ask(json!({"limit": 3, "page": 9}));
+    let beyond = ask(&set, json!({"limit": 3, "page": 9}));
     assert_eq!((beyond.rows().len(), beyond.total()), (0, 4));
     assert_eq!(beyond.body["data"]["nextCursor"], Value::Null);
-    let start = set.ask(json!({"cursor": null, "limit": 1}));
+    let start = ask(&set, json!({"cursor": null, "limit": 1}));
     assert_eq!(
         (&start.body["data"]["paginationMode"], &start.body["data"]["page"]),
         (&json!("cursor"), &json!(1))
     );
-    let exact = set.ask(json!({"limit": 4}));
+    let exact = ask(&set, json!({"limit": 4}));
     assert_eq!(
         exact.body["data"]["nextCursor"],
         Value::Null,
@@ -330,7 +314,7 @@ fn paging_is_told_and_a_cursor_goes_on_from_a_page() {
 #[test]
 fn a_cursor_belongs_to_its_filters_and_sort() {
     let set = four();
-    let cursor = set.ask(json!({"limit": 1})).body["data"]["nextCursor"]
+    let cursor = ask(&set, json!({"limit": 1})).body["data"]["nextCursor"]
         .as_str()
         .unwrap()
         .to_owned();
@@ -360,7 +344,7 @@ fn a_cursor_belongs_to_its_filters_and_sort() {
 #[test]
 fn an_altered_cursor_is_refused() {
     let set = four();
-    let cursor = set.ask(json!({"limit": 1})).body["data"]["nextCursor"]
+    let cursor = ask(&set, json!({"limit": 1})).body["data"]["nextCursor"]
         .as_str()
         .unwrap()
         .to_owned();
@@ -393,9 +377,8 @@ fn an_altered_cursor_is_refused() {
 
 #[test]
 fn totals_are_equal_on_all_pages_limits_and_sorts() {
-    let set = Set::of(
-        (0..30).map(|number| sized(&format!("{number}"), Some(number), None, "2026-01-01T00:00:00Z")),
-    );
+    let set =
+        set_of((0..30).map(|number| sized(&format!("{number}"), Some(number), None, "2026-01-01T00:00:00Z")));
     for query in [
         json!({"limit": 1}),
         json!({"limit": 250}),
@@ -405,20 +388,20 @@ fn totals_are_equal_on_all_pages_limits_and_sorts() {
         json!({"sort": {"field": "employeeCount", "dir": "asc"}}),
         json!({"cursor": null}),
     ] {
-        assert_eq!(set.ask(query.clone()).total(), 30, "{query}");
+        assert_eq!(ask(&set, query.clone()).total(), 30, "{query}");
     }
 }
 
 #[test]
 fn changed_and_deleted_records_are_searchable_at_once() {
-    let set = Set::of([company("one", "one")]);
-    let id = set.ask(json!({})).column("id")[0].clone();
+    let set = set_of([company("one", "one")]);
+    let id = ask(&set, json!({})).column("id")[0].clone();
     let renamed = CompanyRecord {
         tags: vec![set.tag.clone()],
         ..company(&format!("{}-one", set.tag), "two")
     };
     world().operator.import([Change::Company(renamed)]);
-    let answer = set.ask(json!({}));
+    let answer = ask(&set, json!({}));
     assert_eq!(
         (answer.column("name"), answer.column("id")),
         (vec![json!("two")], vec![id])
@@ -427,5 +410,5 @@ fn changed_and_deleted_records_are_searchable_at_once() {
         external_id: format!("{}-one", set.tag),
     };
     world().operator.import([Change::DeleteCompany(delete)]);
-    assert_eq!(set.ask(json!({})).total(), 0);
+    assert_eq!(ask(&set, json!({})).total(), 0);
 }

@@ -375,6 +375,6 @@ async fn serve(
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/jwks", listener.local_addr().unwrap());
     let serving = shutdown.clone();
-    shutdown.spawn(async move { crate::server::serve(listener, router, &serving).await });
+    shutdown.spawn(async move { crate::server::serve(listener, router, &Ambient::system(), &serving).await });
     (url, fetches, shutdown)
 }

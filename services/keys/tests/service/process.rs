@@ -146,6 +146,12 @@ impl Serving {
     }
 }
 
+async fn terminate(serving: &Serving) {
+    let pid = serving.child.id().unwrap().to_string();
+    let told = Command::new("kill").args(["-TERM", &pid]).status().await.unwrap();
+    assert!(told.success());
+}
+
 fn with_token<T>(message: T) -> Request<T> {
     let mut request = Request::new(message);
     let bearer = format!("Bearer {TOKEN}").parse().unwrap();
@@ -168,9 +174,7 @@ async fn told_to_stop_it_writes_the_last_uses_and_its_log_has_no_secret(pool: Pg
         let verified = client.verify_key(with_token(VerifyKeyRequest { secret })).await;
         assert_eq!(verified.unwrap().into_inner().key.is_some(), opens);
     }
-    let pid = serving.child.id().unwrap().to_string();
-    let told = Command::new("kill").args(["-TERM", &pid]).status().await.unwrap();
-    assert!(told.success());
+    terminate(&serving).await;
     assert_eq!(serving.child.wait().await.unwrap().code(), Some(0));
     let used: bool = sqlx::query_scalar("SELECT last_used_at IS NOT NULL FROM keys")
         .fetch_one(&pool)
@@ -184,33 +188,90 @@ async fn told_to_stop_it_writes_the_last_uses_and_its_log_has_no_secret(pool: Pg
     }
 }
 
+/// The door of a database: nobody gets in while it is shut, and those who were in are put out.
+struct Door {
+    database: String,
+    /// Into another database, since nobody gets into this one for a while.
+    elsewhere: PgPool,
+}
+
+impl Door {
+    async fn of(pool: &PgPool) -> Self {
+        let elsewhere = (*pool.connect_options()).clone().database("postgres");
+        Self {
+            database: pool.connect_options().get_database().unwrap().to_owned(),
+            elsewhere: PgPool::connect_with(elsewhere).await.unwrap(),
+        }
+    }
+
+    async fn shut(&self) {
+        self.allow(false).await;
+        sqlx::query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1")
+            .bind(&self.database)
+            .execute(&self.elsewhere)
+            .await
+            .unwrap();
+    }
+
+    async fn open(&self) {
+        self.allow(true).await;
+    }
+
+    async fn allow(&self, allowed: bool) {
+        let statement = format!("ALTER DATABASE \"{}\" ALLOW_CONNECTIONS {allowed}", self.database);
+        sqlx::query(sqlx::AssertSqlSafe(statement))
+            .execute(&self.elsewhere)
+            .await
+            .unwrap();
+    }
+}
+
 #[sqlx::test]
 async fn it_is_ready_while_its_database_answers(pool: PgPool) {
     let serving = serve(&pool).await;
     let is = async |path, status| serving.status(path).await == format!("HTTP/1.1 {status}");
     until("it is ready", async || is("/readyz", "200 OK").await).await;
-    let name = pool.connect_options().get_database().unwrap().to_owned();
-    // From another database, since nobody gets into this one for a while.
-    let elsewhere = (*pool.connect_options()).clone().database("postgres");
-    let elsewhere = PgPool::connect_with(elsewhere).await.unwrap();
-    let allow = async |allowed: bool| {
-        let statement = format!("ALTER DATABASE \"{name}\" ALLOW_CONNECTIONS {allowed}");
-        sqlx::query(sqlx::AssertSqlSafe(statement))
-            .execute(&elsewhere)
-            .await
-            .unwrap();
-    };
-    allow(false).await;
-    sqlx::query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1")
-        .bind(&name)
-        .execute(&elsewhere)
-        .await
-        .unwrap();
+    let door = Door::of(&pool).await;
+    door.shut().await;
     until("it is not ready", async || {
         is("/readyz", "503 Service Unavailable").await
     })
     .await;
     assert!(is("/livez", "200 OK").await);
-    allow(true).await;
+    door.open().await;
     until("it is ready again", async || is("/readyz", "200 OK").await).await;
+}
+
+#[sqlx::test]
+async fn it_may_start_before_its_database(pool: PgPool) {
+    let door = Door::of(&pool).await;
+    door.shut().await;
+    let serving = serve(&pool).await;
+    let is = async |path, status| serving.status(path).await == format!("HTTP/1.1 {status}");
+    assert!(is("/livez", "200 OK").await);
+    assert!(is("/readyz", "503 Service Unavailable").await);
+    door.open().await;
+    until("it is ready", async || is("/readyz", "200 OK").await).await;
+}
+
+#[sqlx::test]
+async fn told_to_stop_while_it_waits_for_its_database_it_ends(pool: PgPool) {
+    let door = Door::of(&pool).await;
+    door.shut().await;
+    let mut serving = serve(&pool).await;
+    terminate(&serving).await;
+    assert_eq!(serving.child.wait().await.unwrap().code(), Some(0));
+    door.open().await;
+}
+
+#[sqlx::test]
+async fn a_database_that_is_not_there_is_told_and_not_waited_for(pool: PgPool) {
+    let nowhere = (*pool.connect_options()).clone().database("there_is_none");
+    let refused = command(&pool, &["serve"])
+        .env("DS_KEYS__DATABASE_URL", nowhere.to_url_lossy().as_str())
+        .output()
+        .await
+        .unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{}", text(&refused));
+    assert!(text(&refused).contains("there_is_none"), "{}", text(&refused));
 }

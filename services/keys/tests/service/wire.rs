@@ -67,12 +67,8 @@ async fn serve(pool: &PgPool) -> Served {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let shutdown = keys.shutdown.clone();
-    let process = Process {
-        listener,
-        ambient: keys.ambient.clone(),
-        readiness: Readiness::default(),
-        shutdown: shutdown.clone(),
-    };
+    let ambient = keys.ambient.clone();
+    let process = Process::new(listener, ambient, Readiness::default(), shutdown.clone());
     shutdown.spawn(async move {
         grpc_server::serve(process, config.grpc, grpc::service(keys))
             .await

@@ -12,9 +12,9 @@
 //!   `lock_timeout` for those who wait.
 //! - **Postgres is away.** Each call fails with [`StoreError::Unavailable`]; the pool connects anew by itself.
 
+use runtime::database::{is_passing, sqlstate};
 use sqlx::PgPool;
 use sqlx::migrate::Migrator;
-use sqlx::postgres::{PgDatabaseError, PgSeverity};
 
 pub mod changes;
 mod companies;
@@ -64,37 +64,10 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-/// `SQLSTATE` of the error, if Postgres told it.
-fn sqlstate(error: &sqlx::Error) -> Option<&str> {
-    error
-        .as_database_error()?
-        .try_downcast_ref::<PgDatabaseError>()
-        .map(PgDatabaseError::code)
-}
-
 /// Whether two transactions got into each other's way: the loser was rolled back and may try again.
 fn is_contention(error: &sqlx::Error) -> bool {
     // serialization_failure, deadlock_detected, lock_not_available
     matches!(sqlstate(error), Some("40001" | "40P01" | "55P03"))
-}
-
-/// Whether the same call may succeed later.
-fn is_passing(error: &sqlx::Error) -> bool {
-    match error {
-        sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed => {
-            true
-        }
-        sqlx::Error::Database(told) => {
-            let ended = told
-                .try_downcast_ref::<PgDatabaseError>()
-                .is_some_and(|error| matches!(error.severity(), PgSeverity::Fatal | PgSeverity::Panic));
-            // Insufficient resources, operator intervention (shut down, cancelled), read-only after a failover.
-            let busy = sqlstate(error)
-                .is_some_and(|code| code.starts_with("53") || code.starts_with("57") || code == "25006");
-            ended || busy || is_contention(error)
-        }
-        _ => false,
-    }
 }
 
 /// Text arrays as literals of Postgres, one for each record: `unnest` would flatten an array of arrays.

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 use proto::account::AccountId;
+use runtime::database::sqlstate;
 use uuid::Uuid;
 
-use super::{Store, StoreError, sqlstate};
+use super::{Store, StoreError};
 
 /// A reveal, as it is noted.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -137,12 +137,7 @@ pub(crate) async fn serve(pool: &PgPool) -> Served {
     let service = grpc::service(SearchApi { search }, RecordApi { recorder }, IndexApi { feed });
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    let process = Process {
-        listener,
-        ambient: ambient.clone(),
-        readiness: readiness.clone(),
-        shutdown: shutdown.clone(),
-    };
+    let process = Process::new(listener, ambient.clone(), readiness.clone(), shutdown.clone());
     let serving = grpc_server::serve(process, config.grpc, service);
     shutdown.spawn(async move { serving.await.unwrap() });
     until(async || readiness.is_ready().then_some(())).await;

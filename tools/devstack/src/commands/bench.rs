@@ -24,7 +24,7 @@ impl Bench {
         let steps = Steps::begin();
         provide(&[Need::Postgres, Need::Redis])?;
         steps.tell("building for release; the first time this takes minutes");
-        cargo::build(PROFILE, &[&cargo::UP[..], &["devstack", "bench"]].concat())?;
+        cargo::build(PROFILE)?;
         steps.tell("measuring");
         let program = binary(&cargo::binaries(PROFILE)?, "bench")?;
         let status = Command::new(program)

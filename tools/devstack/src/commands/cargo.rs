@@ -7,22 +7,15 @@ use crate::error::Error;
 use crate::run::run_openly;
 use crate::stack;
 
-/// What `up` needs: our processes and their command line.
-pub(super) const UP: [&str; 5] = ["gateway", "search", "keys", "billing", "dsctl"];
-
 /// Cargo, as it was when it built this.
 pub(super) fn cargo() -> Command {
     Command::new("cargo")
 }
 
-/// Builds these packages' binaries. Cargo shows how far it is.
-pub(super) fn build(profile: &str, packages: &[&str]) -> Result<(), Error> {
-    let mut command = cargo();
-    command.args(["build", "--bins", "--profile", profile]);
-    for package in packages {
-        command.args(["--package", package]);
-    }
-    run_openly(&mut command)
+/// Builds all programs: whoever needs some of them gets all, so that dependencies are built with one set of features,
+/// once. Cargo shows how far it is.
+pub(super) fn build(profile: &str) -> Result<(), Error> {
+    run_openly(cargo().args(["build", "--workspace", "--bins", "--profile", profile]))
 }
 
 /// Builds everything, tests too, for development: one build for all that tests and checks, so that dependencies are

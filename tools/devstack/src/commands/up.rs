@@ -121,7 +121,7 @@ impl Up {
             "building ({}); the first time this takes minutes",
             self.profile
         ));
-        cargo::build(&self.profile, &cargo::UP)?;
+        cargo::build(&self.profile)?;
         let folder = Folder::create(&self.place.work_dir)?;
         let _lock = folder.lock()?;
         let mut installation = Installation::open(folder, plan(cargo::binaries(&self.profile)?))?;
