@@ -85,9 +85,16 @@ impl Alternative {
             .iter()
             .flat_map(|piece| piece.words.iter().cloned())
             .collect::<Vec<_>>();
+        let whole = InValue::Phrase(vec![whole(&words, Comparison::Stemmed)]);
+        // A whole value is told by its stems: that of other words must not do for quoted ones.
+        let whole = if self.pieces.iter().any(|piece| piece.quoted) {
+            InValue::All(vec![adjacent.clone(), whole])
+        } else {
+            whole
+        };
         RankAlternative {
             adjacent: (adjacent != holds).then_some(adjacent),
-            whole: Some(InValue::Phrase(vec![whole(&words, Comparison::Stemmed)])),
+            whole: Some(whole),
             holds,
         }
     }

@@ -18,6 +18,8 @@ const STEM: char = '~';
 const WHOLE: char = '=';
 /// A whole value longer than this, in bytes, is told by its hash.
 const MAX_WHOLE_LEN: usize = 64;
+/// Most words of a whole value that are looked for in their plain and expanded forms each on its own.
+const MAX_MIXED: usize = 4;
 
 /// How the words of a field are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,29 +90,45 @@ pub fn asked_phrase(words: &[Word], comparison: Comparison) -> Phrase {
     words.iter().map(|word| asked(word, comparison)).collect()
 }
 
-/// The terms of the whole value, in the plain and in the expanded form; none without words.
+/// The terms of the whole value, in every mix of its words' plain and expanded forms; where more than [`MAX_MIXED`]
+/// words have both, in the plain forms and in the expanded ones. None without words.
 #[must_use]
 pub fn whole(words: &[Word], comparison: Comparison) -> Slot {
     if words.is_empty() {
         return Vec::new();
     }
-    let mut terms = vec![whole_term(words, |word| &word.plain, comparison)];
-    if words.iter().any(|word| word.expanded.is_some()) {
-        terms.push(whole_term(words, Word::expanded_or_plain, comparison));
-        terms.dedup();
-    }
+    let with_both = words.iter().filter(|word| word.expanded.is_some()).count();
+    // A mix has a bit for each word with both forms: whether it is expanded.
+    let mixes = if with_both <= MAX_MIXED {
+        (0..1 << with_both).collect()
+    } else {
+        vec![0, u64::MAX]
+    };
+    let mut terms = mixes
+        .into_iter()
+        .map(|mix| whole_term(words, mix, comparison))
+        .collect::<Vec<_>>();
+    terms.dedup();
     terms
 }
 
-fn whole_term(words: &[Word], form: fn(&Word) -> &str, comparison: Comparison) -> String {
+/// A bit of the mix, from the lowest, for each word with both forms: whether it is expanded.
+fn whole_term(words: &[Word], mut mix: u64, comparison: Comparison) -> String {
     let mut term = String::from(WHOLE);
     for word in words {
         if term.len() > 1 {
             term.push(' ');
         }
+        let mut form = &word.plain;
+        if let Some(expanded) = &word.expanded {
+            if mix & 1 == 1 {
+                form = expanded;
+            }
+            mix = mix.rotate_right(1);
+        }
         match comparison {
-            Comparison::Exact => term.push_str(form(word)),
-            Comparison::Stemmed => term.push_str(&stem(form(word))),
+            Comparison::Exact => term.push_str(form),
+            Comparison::Stemmed => term.push_str(&stem(form)),
         }
     }
     if term.len() <= MAX_WHOLE_LEN {

@@ -197,6 +197,42 @@ fn a_whole_name_ranks_before_adjacent_words_before_all_words() {
 }
 
 #[test]
+fn each_word_of_a_whole_value_has_its_own_spelling() {
+    let mut one = company(1, "Müller Köln GmbH");
+    one.tags = vec!["Küchen & Möbel".into()];
+    let world = World::of(&[one]);
+    for name in [
+        "\"Mueller Koln\"",
+        "\"Muller Koeln\"",
+        "\"Mueller Köln\"",
+        "\"Müller Koln\"",
+    ] {
+        assert_eq!(world.named(name), [1], "{name}");
+    }
+    for tag in ["Kuechen Mobel", "kuchen moebel", "Küchen Mobel"] {
+        assert_eq!(
+            world.companies(|query| query.search_tags = vec![tag.into()]),
+            [1],
+            "{tag}"
+        );
+    }
+}
+
+#[test]
+fn a_whole_value_in_another_number_is_not_what_quotes_ask_for() {
+    let mut one = company(1, "One");
+    one.business_types = vec!["Used cars".into(), "Sale of used car".into()];
+    let mut two = company(2, "Two");
+    two.business_types = vec!["Used car".into()];
+    let world = World::of(&[one, two]);
+    // The first one's whole value is of other words; it holds the quoted ones in another value.
+    assert_eq!(
+        world.companies(|query| query.business_type = "\"used car\"".into()),
+        [2, 1]
+    );
+}
+
+#[test]
 fn keyword_lists_look_at_one_value_at_a_time() {
     let mut one = company(1, "One");
     one.business_types = vec!["Software Companies".into(), "Used Cars".into()];
