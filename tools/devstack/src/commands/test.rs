@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
+use rand::TryRng as _;
+use rand::rngs::SysRng;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::cargo;
@@ -22,7 +24,15 @@ pub(super) struct Test {
     /// Only these packages
     #[arg(long, short, value_name = "PACKAGE")]
     package: Vec<String>,
+
+    /// Compare the search with its oracle on 20,000 requests, others each time, rather than on the same 1,000;
+    /// with a number that such a run has told, on the requests of that run
+    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true)]
+    long: Option<Option<u32>>,
 }
+
+/// Requests of a long run.
+const LONG_CASES: u32 = 20_000;
 
 impl Test {
     pub(super) fn run(self) -> Result<ExitCode, Error> {
@@ -50,6 +60,15 @@ impl Test {
         for package in &self.package {
             command.args(["--package", package]);
         }
+        if let Some(seed) = self.long {
+            let seed = seed.map_or_else(any_seed, Ok)?;
+            steps.tell(&format!(
+                "{LONG_CASES} requests; the same ones again by --long={seed}"
+            ));
+            command
+                .env("DS_TEST__ORACLE_CASES", LONG_CASES.to_string())
+                .env("DS_TEST__ORACLE_SEED", seed.to_string());
+        }
         let status = command
             .args(self.filter)
             .env("DATABASE_URL", stores.cluster_url()?)
@@ -67,6 +86,12 @@ impl Test {
         steps.tell("done");
         Ok(exit_code(status))
     }
+}
+
+fn any_seed() -> Result<u32, Error> {
+    SysRng
+        .try_next_u32()
+        .map_err(|error| Error::Answer(format!("no random number: {error}")))
 }
 
 /// Stacks of tests outlive them by a moment; the cluster that their databases are in must outlive the stacks.
