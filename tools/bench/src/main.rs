@@ -5,6 +5,7 @@
 mod account;
 mod bare;
 mod load;
+mod search;
 mod smoke;
 
 use std::process::ExitCode;
@@ -15,7 +16,7 @@ use clap::{Parser, Subcommand};
 /// What a measurement may fail with.
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Measures a running system, as `./dev env` tells its addresses.
+/// Measures a running system, as `./dev env` tells its addresses, or one of its own.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
@@ -30,6 +31,8 @@ enum Command {
         #[arg(long, default_value_t = 4)]
         seconds: u64,
     },
+    /// Search at size, beside Postgres on the same records; on a system of its own.
+    Search(search::Search),
     /// The bare axum route, as a process of its own; prints its address.
     #[command(hide = true)]
     ServeBare,
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
             runtime.block_on(async {
                 match arguments.command {
                     Command::Smoke { seconds } => smoke::run(Duration::from_secs(seconds.max(1))).await,
+                    Command::Search(search) => search.run().await,
                     Command::ServeBare => bare::serve().await,
                 }
             })

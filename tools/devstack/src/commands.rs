@@ -51,9 +51,12 @@ enum Command {
     Check(check::Check),
     /// Send made-up requests to a stack of its own, and hold every answer against the OpenAPI document
     Fuzz(fuzz::Fuzz),
-    /// Wait until standard input ends, then remove all of a work folder
+    /// Wait until standard input ends, then stop all that runs in a work folder and remove it
     #[command(hide = true)]
     Reap {
+        /// Leave the folder there
+        #[arg(long)]
+        keep: bool,
         /// The work folder
         folder: PathBuf,
     },
@@ -99,6 +102,7 @@ fn plan(binaries: PathBuf) -> Plan {
         database_prefix: String::new(),
         durability: Durability::Full,
         settings: crate::daemon::settings_here(),
+        postgres_settings: Vec::new(),
     }
 }
 
@@ -125,7 +129,7 @@ impl Dev {
             Command::Bench(command) => command.run(),
             Command::Check(command) => command.run(),
             Command::Fuzz(command) => command.run(),
-            Command::Reap { folder } => reap(&folder),
+            Command::Reap { keep, folder } => reap(&folder, keep),
         }
     }
 }
@@ -152,13 +156,17 @@ impl Down {
 }
 
 /// The other end of a stack's life: see [`crate::Stack`].
-fn reap(folder: &Path) -> Result<ExitCode, Error> {
+fn reap(folder: &Path, keep: bool) -> Result<ExitCode, Error> {
     let folder = Folder::open(folder)
         .ok_or_else(|| Error::Missing(format!("{} is no work folder", folder.display())))?;
     std::io::stdin()
         .read_to_end(&mut Vec::new())
         .tried(|| "reading standard input".to_owned())?;
     reap_nested(&folder);
-    remove(&folder)?;
+    if keep {
+        stop_all(&folder, Manner::InGoodOrder)?;
+    } else {
+        remove(&folder)?;
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -37,6 +37,8 @@ pub(crate) struct Plan {
     pub(crate) durability: Durability,
     /// Further settings of our processes, `DS_<PROCESS>__<NAME>`; they go before those made here.
     pub(crate) settings: BTreeMap<String, String>,
+    /// Further settings of its own cluster, `name=value`.
+    pub(crate) postgres_settings: Vec<String>,
 }
 
 /// One copy of the system.
@@ -46,6 +48,7 @@ pub(crate) struct Installation {
     binaries: PathBuf,
     durability: Durability,
     settings: BTreeMap<String, String>,
+    postgres_settings: Vec<String>,
     /// Ports of what has not been started yet.
     reserved: Vec<Reserved>,
 }
@@ -98,6 +101,7 @@ impl Installation {
             binaries,
             durability,
             settings,
+            postgres_settings,
             ..
         } = plan;
         Ok(Self {
@@ -106,6 +110,7 @@ impl Installation {
             binaries,
             durability,
             settings,
+            postgres_settings,
             reserved: Vec::new(),
         })
     }
@@ -207,7 +212,13 @@ impl Installation {
                 };
                 postgres::initialize(&self.folder, &home, &self.state.secrets.database)?;
                 self.release(&[port]);
-                postgres::start(&self.folder, &home, port, self.durability)
+                postgres::start(
+                    &self.folder,
+                    &home,
+                    port,
+                    self.durability,
+                    &self.postgres_settings,
+                )
             }
             Part::Redis => {
                 self.release(&[self.state.redis_port]);

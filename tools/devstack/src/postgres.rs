@@ -147,8 +147,14 @@ fn data(home: &Path) -> PathBuf {
     home.join("data")
 }
 
-/// Starts the cluster.
-pub(crate) fn start(folder: &Folder, home: &Path, port: u16, durability: Durability) -> Result<(), Error> {
+/// Starts the cluster, with further settings (`name=value`) that go before those made here.
+pub(crate) fn start(
+    folder: &Folder,
+    home: &Path,
+    port: u16,
+    durability: Durability,
+    further: &[String],
+) -> Result<(), Error> {
     let mut command = as_its_user(&programs()?.join("postgres"));
     command.extend(["-D".into(), data(home).into()]);
     let port = format!("port={port}");
@@ -164,6 +170,7 @@ pub(crate) fn start(folder: &Folder, home: &Path, port: u16, durability: Durabil
     if durability == Durability::None {
         settings.extend(["fsync=off", "synchronous_commit=off", "full_page_writes=off"]);
     }
+    settings.extend(further.iter().map(String::as_str));
     for setting in settings {
         command.extend(["-c".into(), setting.into()]);
     }

@@ -33,6 +33,10 @@ const NESTED_LIMIT: Duration = Duration::from_mins(1);
 pub struct Options {
     settings: BTreeMap<String, String>,
     own_postgres: bool,
+    postgres_settings: Vec<String>,
+    durable: bool,
+    folder: Option<PathBuf>,
+    kept: bool,
 }
 
 impl Options {
@@ -53,6 +57,35 @@ impl Options {
     #[must_use]
     pub fn own_postgres(mut self) -> Self {
         self.own_postgres = true;
+        self
+    }
+
+    /// A setting of its own cluster: `work_mem=64MB`.
+    #[must_use]
+    pub fn postgres_setting(mut self, setting: &str) -> Self {
+        self.postgres_settings.push(setting.to_owned());
+        self
+    }
+
+    /// With a cluster that writes to disk what it commits: for measurements of writing.
+    #[must_use]
+    pub fn durable(mut self) -> Self {
+        self.durable = true;
+        self
+    }
+
+    /// In this folder instead of a temporary one, with the data of a stack that was [`Options::kept`] there. What
+    /// else is in the folder is removed with the stack.
+    #[must_use]
+    pub fn folder(mut self, folder: PathBuf) -> Self {
+        self.folder = Some(folder);
+        self
+    }
+
+    /// Its folder and data stay when the stack ends; only its processes are stopped.
+    #[must_use]
+    pub fn kept(mut self) -> Self {
+        self.kept = true;
         self
     }
 }
@@ -106,14 +139,24 @@ impl Stack {
     fn empty(options: Options) -> Result<Self, Error> {
         let binaries = binaries()?;
         let reaper = binary(&binaries, "devstack")?;
-        let temporary = tempfile::Builder::new()
-            .prefix(FOLDER_PREFIX)
-            .tempdir()
-            .tried(|| "making a temporary folder".to_owned())?;
-        let folder = Folder::create(temporary.path())?;
-        // From here on the folder is the reaper's to remove.
-        let reaper = start_reaper(reaper, &folder)?;
-        let _ = temporary.keep();
+        let (folder, reaper) = match &options.folder {
+            Some(folder) => {
+                let folder = Folder::create(folder)?;
+                let reaper = start_reaper(reaper, &folder, options.kept)?;
+                (folder, reaper)
+            }
+            None => {
+                let temporary = tempfile::Builder::new()
+                    .prefix(FOLDER_PREFIX)
+                    .tempdir()
+                    .tried(|| "making a temporary folder".to_owned())?;
+                let folder = Folder::create(temporary.path())?;
+                // From here on the folder is the reaper's to remove.
+                let reaper = start_reaper(reaper, &folder, options.kept)?;
+                let _ = temporary.keep();
+                (folder, reaper)
+            }
+        };
         let id: String = folder
             .path()
             .to_string_lossy()
@@ -129,8 +172,13 @@ impl Stack {
                 given_cluster()?
             },
             database_prefix: format!("stack_{}_{id}_", std::process::id()),
-            durability: Durability::None,
+            durability: if options.durable {
+                Durability::Full
+            } else {
+                Durability::None
+            },
             settings: options.settings,
+            postgres_settings: options.postgres_settings,
         };
         match Installation::open(folder.clone(), plan) {
             Ok(installation) => Ok(Self {
@@ -246,6 +294,11 @@ impl Stack {
         Daemon::new(&self.folder, &part.into().to_string()).signal(Signal::CONT);
     }
 
+    /// Process id of a part, if it runs.
+    pub fn pid(&self, part: impl Into<Part>) -> Option<i32> {
+        Daemon::new(&self.folder, &part.into().to_string()).pid()
+    }
+
     /// Whether a part runs.
     pub fn is_running(&self, part: impl Into<Part>) -> bool {
         self.installation().is_running(part.into())
@@ -311,8 +364,9 @@ pub(crate) fn reap_nested(folder: &Folder) {
     }
 }
 
-/// Starts the process that removes the folder as soon as this one has let go of the pipe to it.
-fn start_reaper(program: PathBuf, folder: &Folder) -> Result<Child, Error> {
+/// Starts the process that removes the folder, or only stops what runs in it, as soon as this one has let go of the pipe
+/// to it.
+fn start_reaper(program: PathBuf, folder: &Folder, keep: bool) -> Result<Child, Error> {
     let log = folder.log("reaper");
     let log = File::create(&log).tried(|| format!("opening {}", log.display()))?;
     let errors = log
@@ -320,6 +374,7 @@ fn start_reaper(program: PathBuf, folder: &Folder) -> Result<Child, Error> {
         .tried(|| "opening the log of the reaper".to_owned())?;
     Command::new(program)
         .arg("reap")
+        .args(keep.then_some("--keep"))
         .arg(folder.path())
         .current_dir("/")
         .stdin(Stdio::piped())
