@@ -1,6 +1,7 @@
 //! A record as the index knows it. Made from the record by [`crate::documents`], read by no one but an engine.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use uuid::Uuid;
@@ -15,8 +16,9 @@ pub struct Document {
     /// Id of the record.
     pub id: Uuid,
     /// Each text field's values, each a sequence of slots; a slot holds the terms that stand there. Values are
-    /// different from each other and have at most [`MAX_SLOTS`] slots where the field has many values.
-    pub texts: BTreeMap<TextField, Vec<Vec<Slot>>>,
+    /// different from each other and have at most [`MAX_SLOTS`] slots where the field has many values. Those of a company
+    /// are the same for all its people, who share them.
+    pub texts: BTreeMap<TextField, Arc<Vec<Vec<Slot>>>>,
     /// Each key field's terms.
     pub keys: BTreeMap<KeyField, Vec<String>>,
     /// Numbers that are there.

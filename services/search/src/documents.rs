@@ -1,6 +1,7 @@
 //! What a record is found, ordered and shown by.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use chrono::{DateTime, NaiveDate, Utc};
@@ -22,8 +23,7 @@ const MAX_ORDER_LEN: usize = 256;
 /// A company's document; `people` are those who work there.
 #[must_use]
 pub fn company(company: &Company, people: &[Employee]) -> Document {
-    let mut parts = Parts::default();
-    parts.company(company);
+    let mut parts = Parts::of_company(company);
     let titles = people
         .iter()
         .filter_map(|person| person.job_title.as_deref())
@@ -46,28 +46,42 @@ pub fn company(company: &Company, people: &[Employee]) -> Document {
     parts.document(Kind::Company, company.id, &company_row(company))
 }
 
-/// A person's document; `company` is the one they work at, if it is known.
-#[must_use]
-pub fn person(person: &Person, company: Option<&Company>) -> Document {
-    let mut parts = Parts::default();
-    if let Some(company) = company {
-        parts.company(company);
+/// What the documents of a company's people have of the company, made once for all of them.
+#[derive(Debug)]
+pub struct Employer<'a> {
+    company: &'a Company,
+    parts: Parts,
+}
+
+impl<'a> Employer<'a> {
+    /// Of this company.
+    #[must_use]
+    pub fn new(company: &'a Company) -> Self {
+        let mut parts = Parts::of_company(company);
+        parts.text(TextField::Place, place::value(&company.place));
         parts.key(KeyField::Flag, [Flag::HasCompany.term().to_owned()]);
         parts.order(OrderField::CompanyName, Some(&company.name));
+        Self { company, parts }
     }
+}
+
+/// A person's document; `employer` is the company they work at, if it is known.
+#[must_use]
+pub fn person(person: &Person, employer: Option<&Employer<'_>>) -> Document {
+    let mut parts = employer
+        .map(|employer| employer.parts.clone())
+        .unwrap_or_default();
     let title = person.job_title.as_deref().map(title_words).unwrap_or_default();
     parts.text(TextField::JobTitles, stemmed(&[title]));
-    let own = place::value(&person.place);
-    parts.text(
-        TextField::Place,
-        own.or_else(|| company.and_then(|company| place::value(&company.place))),
-    );
+    // In place of the company's.
+    parts.text(TextField::Place, place::value(&person.place));
     parts.number(
         NumberField::InfoUpdatedAt,
         Some(person.info_updated_at.timestamp_micros()),
     );
     parts.order(OrderField::Name, Some(&person.full_name));
     parts.order(OrderField::JobTitle, person.job_title.as_deref());
+    let company = employer.map(|employer| employer.company);
     parts.document(Kind::Person, person.id, &person_row(person, company))
 }
 
@@ -88,9 +102,9 @@ pub fn day_number(day: NaiveDate) -> i64 {
 }
 
 /// A document in the making. What is empty is left out.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 struct Parts {
-    texts: BTreeMap<TextField, Vec<Vec<Slot>>>,
+    texts: BTreeMap<TextField, Arc<Vec<Vec<Slot>>>>,
     keys: BTreeMap<KeyField, Vec<String>>,
     numbers: BTreeMap<NumberField, i64>,
     orders: BTreeMap<OrderField, String>,
@@ -98,32 +112,33 @@ struct Parts {
 
 impl Parts {
     /// What the company's and its people's documents have in common.
-    fn company(&mut self, company: &Company) {
+    fn of_company(company: &Company) -> Self {
+        let mut parts = Self::default();
         let name = words(&company.name);
-        self.text(
+        parts.text(
             TextField::CompanyName,
             value(&without_legal_forms(&name), Comparison::Exact),
         );
-        self.text(TextField::CompanyFullName, value(&name, Comparison::Stemmed));
-        self.text(TextField::BusinessTypes, stemmed(&each(&company.business_types)));
-        self.text(TextField::Tags, stemmed(&each(&company.tags)));
+        parts.text(TextField::CompanyFullName, value(&name, Comparison::Stemmed));
+        parts.text(TextField::BusinessTypes, stemmed(&each(&company.business_types)));
+        parts.text(TextField::Tags, stemmed(&each(&company.tags)));
         let description = words(company.description.as_deref().unwrap_or_default());
-        self.text(TextField::Description, value(&description, Comparison::Stemmed));
-        self.key(
+        parts.text(TextField::Description, value(&description, Comparison::Stemmed));
+        parts.key(
             KeyField::Website,
             company
                 .website
                 .iter()
                 .flat_map(|website| host::website_terms(website)),
         );
-        self.key(
+        parts.key(
             KeyField::Domain,
             company
                 .domain
                 .iter()
                 .filter_map(|domain| host::domain_term(domain)),
         );
-        self.key(
+        parts.key(
             KeyField::BusinessEmail,
             company
                 .business_email
@@ -131,14 +146,14 @@ impl Parts {
                 .flat_map(|email| host::email_terms(email)),
         );
         let country = company.place.country.as_deref();
-        self.key(
+        parts.key(
             KeyField::Phone,
             company
                 .business_phone
                 .iter()
                 .flat_map(|number| phone::terms(number, country)),
         );
-        self.key(
+        parts.key(
             KeyField::WholeTag,
             company.tags.iter().flat_map(|tag| whole_tag(tag)),
         );
@@ -146,20 +161,21 @@ impl Parts {
             .website
             .as_deref()
             .is_some_and(|website| !website.trim().is_empty());
-        self.key(
+        parts.key(
             KeyField::Flag,
             has_website.then(|| Flag::HasWebsite.term().to_owned()),
         );
-        self.number(
+        parts.number(
             NumberField::FoundedDate,
             company.founded.and_then(first_day).map(day_number),
         );
+        parts
     }
 
     fn text(&mut self, field: TextField, values: impl IntoIterator<Item = Vec<Slot>>) {
         let values = values.into_iter().collect::<Vec<_>>();
         if !values.is_empty() {
-            self.texts.insert(field, values);
+            self.texts.insert(field, Arc::new(values));
         }
     }
 

@@ -12,6 +12,7 @@ use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Searcher};
 use super::error::{IndexError, Unreadable};
 use super::schema::{Fields, number_name};
 use super::settings::IndexSettings;
+use super::tokens::{SlotTokenizer, TOKENIZER};
 use crate::document::Change;
 use crate::plan::NumberField;
 
@@ -68,6 +69,7 @@ impl Half {
     }
 
     fn with_reader(dir: &Path, index: Index) -> tantivy::Result<Self> {
+        index.tokenizers().register(TOKENIZER, SlotTokenizer::default());
         // Reloaded after each commit by the one who commits, so that a search behind a commit sees it.
         let reader = index
             .reader_builder()

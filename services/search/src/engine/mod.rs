@@ -48,6 +48,7 @@ mod score;
 mod search;
 mod segment;
 mod settings;
+mod tokens;
 mod top;
 mod window;
 mod words;

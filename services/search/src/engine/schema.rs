@@ -6,12 +6,12 @@
 use tantivy::schema::{
     BytesOptions, Field, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::tokenizer::{PreTokenizedString, Token};
 use tantivy::{TantivyDocument, Term};
 use uuid::Uuid;
 
-use crate::document::{Document, MAX_SLOTS};
-use crate::plan::{KeyField, Kind, NumberField, OrderField, Slot, TextField};
+use super::tokens::{TOKENIZER, encode};
+use crate::document::Document;
+use crate::plan::{KeyField, Kind, NumberField, OrderField, TextField};
 
 /// Column of the id's upper half, as a number that compares as its bytes do.
 pub(super) const ID_HIGH: &str = "id_high";
@@ -110,7 +110,7 @@ pub(super) const fn order_name(field: OrderField) -> &'static str {
 }
 
 /// Whether the field of a document of this kind has many values. Where it has one, its words may stand beyond
-/// [`MAX_SLOTS`], and positions tell no values.
+/// [`MAX_SLOTS`](crate::document::MAX_SLOTS), and positions tell no values.
 pub(super) const fn has_many_values(kind: Kind, field: TextField) -> bool {
     match field {
         TextField::BusinessTypes | TextField::Tags | TextField::PeoplePlaces => true,
@@ -137,15 +137,15 @@ pub(super) struct Fields {
 
 impl Fields {
     pub(super) fn new() -> Self {
-        let indexed = |option| {
+        let indexed = |tokenizer, option| {
             let indexing = TextFieldIndexing::default()
-                .set_tokenizer("raw")
+                .set_tokenizer(tokenizer)
                 .set_index_option(option)
                 .set_fieldnorms(false);
             TextOptions::default().set_indexing_options(indexing)
         };
-        let text = indexed(IndexRecordOption::WithFreqsAndPositions);
-        let key = indexed(IndexRecordOption::Basic);
+        let text = indexed(TOKENIZER, IndexRecordOption::WithFreqsAndPositions);
+        let key = indexed("raw", IndexRecordOption::Basic);
         let number = NumericOptions::default().set_fast();
         let mut schema = Schema::builder();
         let id = schema.add_bytes_field("id", BytesOptions::default().set_indexed());
@@ -193,7 +193,7 @@ impl Fields {
         out.add_bytes(self.row, &document.row);
         for (field, values) in &document.texts {
             let many = has_many_values(document.kind, *field);
-            out.add_pre_tokenized_text(self.text(*field), tokens(values, many));
+            out.add_text(self.text(*field), encode(values, many));
         }
         for (field, terms) in &document.keys {
             for term in terms {
@@ -207,30 +207,5 @@ impl Fields {
             out.add_text(self.orders[*field as usize], text);
         }
         out
-    }
-}
-
-/// Most values of a field, so that positions stay within 32 bits.
-const MOST_VALUES: usize = u32::MAX as usize / MAX_SLOTS - 1;
-
-/// The values' terms at their positions, ascending, as the index wants them.
-fn tokens(values: &[Vec<Slot>], many: bool) -> PreTokenizedString {
-    let most = if many { MAX_SLOTS } else { usize::MAX };
-    let mut tokens = Vec::with_capacity(values.iter().map(Vec::len).sum());
-    for (number, value) in values.iter().take(MOST_VALUES).enumerate() {
-        for (offset, slot) in value.iter().take(most).enumerate() {
-            let position = number * MAX_SLOTS + offset;
-            tokens.extend(slot.iter().map(|term| Token {
-                offset_from: 0,
-                offset_to: 0,
-                position,
-                text: term.clone(),
-                position_length: 1,
-            }));
-        }
-    }
-    PreTokenizedString {
-        text: String::new(),
-        tokens,
     }
 }

@@ -7,11 +7,11 @@ use uuid::Uuid;
 
 use super::FeedError;
 use super::records::{
-    COMPANIES_AT_ONCE, PEOPLE_AT_ONCE, Records, companies_of, load_companies, with_employees,
+    COMPANIES_AT_ONCE, PEOPLE_AT_ONCE, Records, Target, Writer, companies_of, load_companies, with_employees,
 };
-use crate::document::Document;
 use crate::engine::Rebuild;
 use crate::store::Store;
+use crate::store::snapshot::Snapshot;
 
 /// Fills the new index and commits the snapshot's position: from there it can follow the feed.
 pub(super) async fn fill(
@@ -21,6 +21,17 @@ pub(super) async fn fill(
 ) -> Result<(), FeedError> {
     let mut snapshot = store.snapshot().await?;
     let position = snapshot.feed().await?.position;
+    let target = Target::Empty(Arc::clone(rebuild));
+    let mut writer = target.writer();
+    let read = read(&mut snapshot, &mut writer, shutdown).await;
+    writer.finish().await?;
+    read?;
+    drop(snapshot);
+    target.commit(position).await
+}
+
+/// Reads all records and has them written.
+async fn read(snapshot: &mut Snapshot, writer: &mut Writer, shutdown: &Shutdown) -> Result<(), FeedError> {
     let mut last: Option<Uuid> = None;
     loop {
         let page = snapshot.companies_page(last, limit(COMPANIES_AT_ONCE)).await?;
@@ -28,34 +39,29 @@ pub(super) async fn fill(
         last = Some(company.id);
         let companies = page.into_iter().map(Arc::new).collect();
         let records = Records {
-            companies: with_employees(&mut snapshot, companies).await?,
+            companies: with_employees(snapshot, companies).await?,
             ..Records::default()
         };
-        add(rebuild, records, shutdown).await?;
+        write(writer, records, shutdown).await?;
     }
     last = None;
     loop {
         let page = snapshot.people_page(last, limit(PEOPLE_AT_ONCE)).await?;
         let Some(person) = page.last() else { break };
         last = Some(person.id);
-        let companies = load_companies(&mut snapshot, &companies_of(&page)).await?;
+        let companies = load_companies(snapshot, &companies_of(&page)).await?;
         let mut records = Records::default();
         records.add_people(page, &companies);
-        add(rebuild, records, shutdown).await?;
+        write(writer, records, shutdown).await?;
     }
-    drop(snapshot);
-    let rebuild = Arc::clone(rebuild);
-    tokio::task::spawn_blocking(move || rebuild.commit(position)).await??;
     Ok(())
 }
 
-async fn add(rebuild: &Arc<Rebuild>, records: Records, shutdown: &Shutdown) -> Result<(), FeedError> {
+async fn write(writer: &mut Writer, records: Records, shutdown: &Shutdown) -> Result<(), FeedError> {
     if shutdown.is_draining() {
         return Err(FeedError::Draining);
     }
-    let rebuild = Arc::clone(rebuild);
-    let work = move || rebuild.fill(&records.documents().collect::<Vec<Document>>());
-    Ok(tokio::task::spawn_blocking(work).await??)
+    writer.write(records).await
 }
 
 fn limit(count: usize) -> i64 {

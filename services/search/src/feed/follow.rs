@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::FeedError;
 use super::records::{
-    COMPANIES_AT_ONCE, Companies, PEOPLE_AT_ONCE, Records, Target, companies_of, load_companies,
+    COMPANIES_AT_ONCE, Companies, PEOPLE_AT_ONCE, Records, Target, Writer, companies_of, load_companies,
     with_employees,
 };
 use crate::plan::Kind;
@@ -75,14 +75,17 @@ pub(super) async fn follow(
         return Ok(Followed::Level);
     };
     let touched = Touched::by(changes);
-    write(&mut snapshot, target, &touched).await?;
+    let mut writer = target.writer();
+    let read = write(&mut snapshot, &mut writer, &touched).await;
+    writer.finish().await?;
+    read?;
     drop(snapshot);
     target.commit(last).await?;
     Ok(Followed::To(last))
 }
 
 /// Writes the documents of all that is touched, as it is in the snapshot.
-async fn write(snapshot: &mut Snapshot, target: &Target, touched: &Touched) -> Result<(), FeedError> {
+async fn write(snapshot: &mut Snapshot, writer: &mut Writer, touched: &Touched) -> Result<(), FeedError> {
     let people = load_people(snapshot, touched).await?;
     let wanted: BTreeSet<&str> = touched
         .company_documents
@@ -97,9 +100,9 @@ async fn write(snapshot: &mut Snapshot, target: &Target, touched: &Touched) -> R
         ..Records::default()
     };
     records.add_people(people, &companies);
-    target.write(records).await?;
-    write_companies(snapshot, target, touched, &companies).await?;
-    write_people_of_companies(snapshot, target, touched, &companies).await
+    writer.write(records).await?;
+    write_companies(snapshot, writer, touched, &companies).await?;
+    write_people_of_companies(snapshot, writer, touched, &companies).await
 }
 
 async fn load_people(snapshot: &mut Snapshot, touched: &Touched) -> Result<Vec<Person>, StoreError> {
@@ -128,7 +131,7 @@ fn gone(touched: &Touched, companies: &Companies, people: &[Person]) -> Vec<(Kin
 
 async fn write_companies(
     snapshot: &mut Snapshot,
-    target: &Target,
+    writer: &mut Writer,
     touched: &Touched,
     companies: &Companies,
 ) -> Result<(), FeedError> {
@@ -143,7 +146,7 @@ async fn write_companies(
             companies: with_employees(snapshot, some.to_vec()).await?,
             ..Records::default()
         };
-        target.write(records).await?;
+        writer.write(records).await?;
     }
     Ok(())
 }
@@ -151,7 +154,7 @@ async fn write_companies(
 /// Writes the people of companies that changed themselves, but for those who were written already.
 async fn write_people_of_companies(
     snapshot: &mut Snapshot,
-    target: &Target,
+    writer: &mut Writer,
     touched: &Touched,
     companies: &Companies,
 ) -> Result<(), FeedError> {
@@ -168,7 +171,7 @@ async fn write_people_of_companies(
     while let Some(some) = people.try_next().await? {
         let mut records = Records::default();
         records.add_people(some, companies);
-        target.write(records).await?;
+        writer.write(records).await?;
     }
     Ok(())
 }

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use super::FeedError;
 use crate::document::{Change, Document};
-use crate::documents;
-use crate::engine::{Index, Rebuild};
+use crate::documents::{self, Employer};
+use crate::engine::{Index, IndexError, Rebuild};
 use crate::plan::Kind;
 use crate::record::{Company, Employee, Person};
 use crate::store::StoreError;
@@ -30,6 +31,14 @@ pub(super) enum Target {
     Serving(Arc<Index>),
     /// One that is being built.
     Rebuild(Arc<Rebuild>),
+    /// One that has none of the records yet.
+    Empty(Arc<Rebuild>),
+}
+
+/// Writes to a target: each piece of work beside the reading for the next one.
+pub(super) struct Writer {
+    target: Target,
+    running: Option<JoinHandle<Result<(), IndexError>>>,
 }
 
 /// Records read, with what their documents take from others.
@@ -50,10 +59,14 @@ impl Records {
             .companies
             .iter()
             .map(|(company, people)| documents::company(company, people));
-        let people = self
-            .people
-            .iter()
-            .map(|(person, company)| documents::person(person, company.as_deref()));
+        let mut employers: HashMap<Uuid, Employer<'_>> = HashMap::new();
+        let people = self.people.iter().map(move |(person, company)| {
+            let employer = company.as_deref().map(|company| {
+                let employer = employers.entry(company.id);
+                &*employer.or_insert_with(|| Employer::new(company))
+            });
+            documents::person(person, employer)
+        });
         companies.chain(people)
     }
 
@@ -70,22 +83,46 @@ impl Records {
     }
 }
 
+impl Writer {
+    /// Has the documents of these records written, without committing them, when those before are.
+    pub(super) async fn write(&mut self, records: Records) -> Result<(), FeedError> {
+        self.finish().await?;
+        let target = self.target.clone();
+        self.running = Some(tokio::task::spawn_blocking(move || target.write(&records)));
+        Ok(())
+    }
+
+    /// Waits until all is written. Whoever goes on with the index has to, also behind an error.
+    pub(super) async fn finish(&mut self) -> Result<(), FeedError> {
+        match self.running.take() {
+            Some(running) => Ok(running.await??),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Target {
-    /// Writes the documents of these records, without committing them.
-    pub(super) async fn write(&self, records: Records) -> Result<(), FeedError> {
-        let target = self.clone();
-        let work = move || {
+    /// What writes to it.
+    pub(super) fn writer(&self) -> Writer {
+        Writer {
+            target: self.clone(),
+            running: None,
+        }
+    }
+
+    fn write(&self, records: &Records) -> Result<(), IndexError> {
+        let changes = || {
             let gone = records.gone.iter().map(|(kind, id)| Change::Delete(*kind, *id));
             let puts = records
                 .documents()
                 .map(|document| Change::Put(Box::new(document)));
-            let changes: Vec<Change> = gone.chain(puts).collect();
-            match target {
-                Self::Serving(index) => index.write(&changes),
-                Self::Rebuild(rebuild) => rebuild.write(&changes),
-            }
+            gone.chain(puts).collect::<Vec<_>>()
         };
-        Ok(tokio::task::spawn_blocking(work).await??)
+        match self {
+            Self::Serving(index) => index.write(&changes()),
+            Self::Rebuild(rebuild) => rebuild.write(&changes()),
+            Self::Empty(rebuild) => rebuild.fill(&records.documents().collect::<Vec<_>>()),
+        }
     }
 
     /// Commits what was written, and the position.
@@ -93,7 +130,7 @@ impl Target {
         let target = self.clone();
         let work = move || match target {
             Self::Serving(index) => index.commit(position),
-            Self::Rebuild(rebuild) => rebuild.commit(position),
+            Self::Rebuild(rebuild) | Self::Empty(rebuild) => rebuild.commit(position),
         };
         Ok(tokio::task::spawn_blocking(work).await??)
     }

@@ -314,9 +314,11 @@ async fn an_index_that_was_closed_goes_on_where_it_was(pool: PgPool) {
         companies: companies.collect(),
         ..records::Records::default()
     };
-    target.write(records).await.unwrap();
+    let mut writer = target.writer();
+    writer.write(records).await.unwrap();
+    writer.finish().await.unwrap();
     assert_eq!(before.companies(PlanCondition::Everything), ["One"]);
-    drop((before, target));
+    drop((before, target, writer));
 
     let after = stage(pool, dir.path());
     assert_eq!(after.index.position(), Some(1));

@@ -1,7 +1,9 @@
 //! What of its words a record's value is found by.
 //!
-//! A slot holds a word's exact forms as they are, where plurals count alike also its stems with [`STEM`] before
-//! them. The first slot holds the whole value with [`WHOLE`] before it. No word begins with either mark.
+//! Most words are their own stems: one term says both. A word that is not has [`EXACT`] before it, and, where plurals
+//! count alike, stands beside its stem with [`STEM`] before it. So what is asked for by its stem is either of two terms,
+//! and an index holds little more than one for each word. The first slot holds the whole value with [`WHOLE`] before
+//! it. No word begins with any of the marks.
 
 use std::collections::HashSet;
 
@@ -12,7 +14,9 @@ use super::words::{Word, words};
 use crate::document::MAX_SLOTS;
 use crate::plan::{Phrase, Slot};
 
-/// Marks the stem of a word.
+/// Marks a word that is not its own stem.
+const EXACT: char = '!';
+/// Marks the stem of such a word.
 const STEM: char = '~';
 /// Marks a whole value.
 const WHOLE: char = '=';
@@ -58,30 +62,54 @@ pub fn values<'a>(texts: impl IntoIterator<Item = &'a [Word]>, comparison: Compa
 
 /// The slot that a record has for a word.
 fn held(word: &Word, comparison: Comparison) -> Slot {
-    let mut slot = asked(word, Comparison::Exact);
-    if comparison == Comparison::Stemmed {
-        slot.append(&mut asked(word, comparison));
-    }
-    slot
+    each_form(word, |form| {
+        let stem = stem(form);
+        let is_own = stem == form;
+        let stemmed = (comparison == Comparison::Stemmed && !is_own).then(|| marked(STEM, &stem));
+        std::iter::once(exact(form, is_own)).chain(stemmed)
+    })
 }
 
 /// The slot that a query asks for by a word.
 #[must_use]
 pub fn asked(word: &Word, comparison: Comparison) -> Slot {
-    let form = |form: &str| match comparison {
-        Comparison::Exact => form.to_owned(),
-        Comparison::Stemmed => {
-            let mut term = stem(form);
-            term.insert(0, STEM);
-            term
+    each_form(word, |form| {
+        let stem = stem(form);
+        match comparison {
+            Comparison::Exact => vec![exact(form, stem == form)],
+            // No other word has a stem that is not of these letters.
+            Comparison::Stemmed if !stem.bytes().all(|byte| byte.is_ascii_lowercase()) => vec![stem],
+            Comparison::Stemmed => vec![marked(STEM, &stem), stem],
         }
-    };
-    let mut slot = vec![form(&word.plain)];
-    if let Some(expanded) = &word.expanded {
-        slot.push(form(expanded));
-        slot.dedup();
+    })
+}
+
+/// What becomes of the forms of a word, each once.
+fn each_form<I: IntoIterator<Item = String>>(word: &Word, terms: impl Fn(&str) -> I) -> Slot {
+    let expanded = word.expanded.as_deref().filter(|form| *form != word.plain);
+    let forms = std::iter::once(word.plain.as_str()).chain(expanded);
+    let mut slot = Slot::new();
+    for term in forms.flat_map(terms) {
+        if !slot.contains(&term) {
+            slot.push(term);
+        }
     }
     slot
+}
+
+fn exact(form: &str, is_own_stem: bool) -> String {
+    if is_own_stem {
+        form.to_owned()
+    } else {
+        marked(EXACT, form)
+    }
+}
+
+fn marked(mark: char, form: &str) -> String {
+    let mut term = String::with_capacity(form.len() + 1);
+    term.push(mark);
+    term.push_str(form);
+    term
 }
 
 /// The phrase that a query asks for by words that follow each other.
@@ -158,22 +186,48 @@ mod tests {
         assert_eq!(
             value(&words("Müller Cars"), Comparison::Stemmed).unwrap(),
             [
-                vec![
-                    "muller",
-                    "mueller",
-                    "~muller",
-                    "~mueller",
-                    "=muller car",
-                    "=mueller car"
-                ],
-                vec!["cars", "~car"],
+                vec!["muller", "mueller", "=muller car", "=mueller car"],
+                vec!["!cars", "~car"],
             ]
         );
         assert_eq!(
             value(&words("Cars"), Comparison::Exact).unwrap(),
-            [vec!["cars", "=cars"]]
+            [vec!["!cars", "=cars"]]
         );
         assert_eq!(value(&words("--"), Comparison::Exact), None);
+    }
+
+    #[test]
+    fn a_word_is_asked_for_by_what_records_hold() {
+        let asked_for = |text: &str, comparison| asked(&words(text)[0], comparison);
+        for (text, exact, stemmed) in [
+            ("car", vec!["car"], vec!["~car", "car"]),
+            ("Cars", vec!["!cars"], vec!["~car", "car"]),
+            (
+                "Münze",
+                vec!["munze", "muenze"],
+                vec!["~munze", "munze", "~muenze", "muenze"],
+            ),
+            ("c++", vec!["c++"], vec!["c++"]),
+            ("東", vec!["東"], vec!["東"]),
+        ] {
+            assert_eq!(asked_for(text, Comparison::Exact), exact);
+            assert_eq!(asked_for(text, Comparison::Stemmed), stemmed);
+        }
+        // A word that reads as another one's stem, and is not its own, is not that stem's.
+        for (asked_word, held_word) in [
+            ("cars", "car"),
+            ("car", "cars"),
+            ("movies", "movie"),
+            ("movy", "movie"),
+        ] {
+            let held = held(&words(held_word)[0], Comparison::Stemmed);
+            let asked = asked_for(asked_word, Comparison::Stemmed);
+            assert!(
+                asked.iter().any(|term| held.contains(term)),
+                "{asked_word} {held_word}"
+            );
+        }
     }
 
     #[test]

@@ -97,6 +97,7 @@ fn a_missing_generation() {
 fn another_format() {
     let dir = tempfile::tempdir().unwrap();
     filled(dir.path());
+    let current = fs::read(dir.path().join("current")).unwrap();
     fs::write(dir.path().join("current"), "999 1\n").unwrap();
     assert!(matches!(unusable(dir.path()).reason(), Unreadable::OtherFormat));
     fs::write(dir.path().join("current"), "").unwrap();
@@ -105,6 +106,6 @@ fn another_format() {
         Unreadable::Checksum { .. }
     ));
     // What can't be used is left alone until the caller says so.
-    fs::write(dir.path().join("current"), "1 1\n").unwrap();
+    fs::write(dir.path().join("current"), current).unwrap();
     assert_eq!(open(dir.path()).position(), Some(1));
 }

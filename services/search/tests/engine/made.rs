@@ -1,6 +1,7 @@
 //! Documents and plans made up by proptest. There are few different terms, values and numbers, so that they meet.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use proptest::collection::{btree_map, vec};
@@ -87,11 +88,12 @@ fn document() -> impl Strategy<Value = Document> {
                 {
                     titles.truncate(1);
                 }
+                let texts = texts.into_iter().map(|(field, values)| (field, Arc::new(values)));
                 let row = Bytes::from(row.to_be_bytes().repeat(usize::from(row % 50)));
                 Document {
                     kind,
                     id: id(number),
-                    texts,
+                    texts: texts.collect(),
                     keys,
                     numbers,
                     orders,

@@ -1,5 +1,7 @@
 //! Words within one value, and cases that random documents are too small for.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use search::document::{Document, MAX_SLOTS};
 use search::plan::{
@@ -22,9 +24,8 @@ fn phrase(text: &str) -> InValue {
 
 fn with_text(number: u8, field: TextField, values: &[&str]) -> Document {
     let mut document = document(Kind::Company, number);
-    document
-        .texts
-        .insert(field, values.iter().map(|value| words(value)).collect());
+    let values = values.iter().map(|value| words(value)).collect();
+    document.texts.insert(field, Arc::new(values));
     document
 }
 

@@ -7,7 +7,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use proptest::prelude::*;
 use proto::search::v1::{NewBusiness, SearchQuery, WebsiteStatus};
 use search::document::Change;
-use search::documents;
+use search::documents::{self, Employer};
 use search::plan::{Engine as _, Hits, Kind, Window};
 use search::planner::{self, PlanContext};
 use search::record::{Company, Employee, Founded, Person, PlaceText};
@@ -370,9 +370,15 @@ fn a_person_without_a_company_meets_no_company_filter() {
     abroad.place = place("Lisbon", "PT");
     let mut world = World::default();
     world.put(documents::person(&person(1, "Buyer"), None));
-    world.put(documents::person(&person(2, "Buyer"), Some(&employer)));
-    world.put(documents::person(&abroad, Some(&employer)));
-    world.put(documents::person(&person(4, "Buyer"), Some(&plain)));
+    world.put(documents::person(
+        &person(2, "Buyer"),
+        Some(&Employer::new(&employer)),
+    ));
+    world.put(documents::person(&abroad, Some(&Employer::new(&employer))));
+    world.put(documents::person(
+        &person(4, "Buyer"),
+        Some(&Employer::new(&plain)),
+    ));
     assert_eq!(world.people(|query| query.company_name = "acme".into()), [2, 3]);
     assert_eq!(
         world.people(|query| query.set_website_status(WebsiteStatus::No)),
