@@ -6,8 +6,8 @@ use unicode_normalization::char::is_combining_mark;
 
 /// Short forms in job titles, and what they stand for.
 const SHORT_FORMS: [(&str, &str); 28] = [
-    ("asst", "assistant"),
     ("assoc", "associate"),
+    ("asst", "assistant"),
     ("avp", "assistant vice president"),
     ("ceo", "chief executive officer"),
     ("cfo", "chief financial officer"),
