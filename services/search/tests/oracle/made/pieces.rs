@@ -2,7 +2,7 @@
 
 use proto::search::v1::Location;
 
-use super::records::{ASKED_PLACES, HOSTS, NAMES, OFFICERS, TEXTS};
+use super::records::{ASKED_PLACES, HOSTS, NAMES, OFFICERS, PHONES, TEXTS};
 use crate::scan::Oracle;
 use crate::text::words;
 
@@ -67,7 +67,9 @@ impl Pieces {
             .extend(["info@acme.com", "@acme.com", "bücher.example"].map(str::to_owned));
         pieces
             .phones
-            .extend(["+4420", "2025", "+999 12"].map(str::to_owned));
+            .extend(["+44 020 7946 0958", "+4420", "2025", "+999 12"].map(str::to_owned));
+        let spellings = PHONES.iter().flat_map(|(_, numbers)| *numbers);
+        pieces.phones.extend(spellings.map(|number| (*number).to_owned()));
         for list in [
             &mut pieces.names,
             &mut pieces.labels,
@@ -76,6 +78,16 @@ impl Pieces {
             &mut pieces.places,
         ] {
             list.retain(|text| is_searchable(text));
+        }
+        // What many records have is asked for as often as what one has.
+        for list in [
+            &mut pieces.labels,
+            &mut pieces.places,
+            &mut pieces.emails,
+            &mut pieces.phones,
+        ] {
+            list.sort_unstable();
+            list.dedup();
         }
         pieces.websites.retain(|text| !text.contains(' '));
         pieces.emails.retain(|text| !text.contains(' '));

@@ -216,6 +216,9 @@ const PLACES: &[(&str, &str, &str)] = &[
     ("Washington", "DC", "US"),
     ("Reykjavík", "", ""),
     ("Mumbai", "Maharashtra", "IN"),
+    ("Mumbai", "MH", "IN"),
+    ("Munich", "BY", ""),
+    ("Sydney", "NSW", "AU"),
     ("القاهرة", "", "EG"),
 ];
 
@@ -293,7 +296,7 @@ const SCHEMES: &[&str] = &["", "http://", "https://www.", "HTTPS://", "//"];
 const MAILBOXES: &[&str] = &["info", "Info", "sales", "o'hara+x", "ada.lovelace"];
 
 /// Numbers by where they are dialled from; each line is one number.
-const PHONES: &[(&str, &[&str])] = &[
+pub(super) const PHONES: &[(&str, &[&str])] = &[
     (
         "GB",
         &[
