@@ -21,11 +21,14 @@ pub(super) enum Spelling {
     Backwards,
     WithCommas,
     Spaced,
+    FullWidth,
+    WithOperators,
+    WithInches,
 }
 
 use Spelling::{
-    AsItIs, Backwards, Decomposed, FirstWord, InNumber, LastWords, Lower, Misspelt, Quoted, Spaced, Upper,
-    WithCommas, WithoutAccents, WrittenOut,
+    AsItIs, Backwards, Decomposed, FirstWord, FullWidth, InNumber, LastWords, Lower, Misspelt, Quoted,
+    Spaced, Upper, WithCommas, WithInches, WithOperators, WithoutAccents, WrittenOut,
 };
 
 /// Those to choose from; the likelier ones more than once.
@@ -50,6 +53,9 @@ pub(super) const SPELLINGS: &[Spelling] = &[
     Backwards,
     WithCommas,
     Spaced,
+    FullWidth,
+    WithOperators,
+    WithInches,
 ];
 
 impl Spelling {
@@ -99,6 +105,15 @@ impl Spelling {
             Backwards => words.iter().rev().copied().collect::<Vec<_>>().join(" "),
             WithCommas => words.iter().take(4).copied().collect::<Vec<_>>().join(","),
             Spaced => format!("  {} ", text.replace(' ', "  ")),
+            FullWidth => {
+                let wide = |letter: char| match letter {
+                    '!'..='~' => char::from_u32(u32::from(letter) + 0xfee0).unwrap_or(letter),
+                    _ => letter,
+                };
+                text.chars().map(wide).collect()
+            }
+            WithOperators => format!("-({}) && *", words.join(" +")),
+            WithInches => format!("{}\"", words.join("\" \"")),
         }
     }
 }
