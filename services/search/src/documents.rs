@@ -17,8 +17,9 @@ use crate::text::titles::title_words;
 use crate::text::words::{Word, words};
 use crate::{host, phone, place};
 
-/// Longest text to order by, in bytes: what is equal up to there is ordered by id.
-const MAX_ORDER_LEN: usize = 256;
+/// Longest text to order by, in bytes: more than a name or title of the longest has, unless it is made of ligatures, and
+/// less than a cursor holds. What is equal up to there is ordered by id.
+const MAX_ORDER_LEN: usize = 4096;
 
 /// A company's document; `people` are those who work there.
 #[must_use]

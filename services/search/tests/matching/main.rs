@@ -5,7 +5,7 @@ mod reference;
 
 use chrono::{DateTime, NaiveDate, Utc};
 use proptest::prelude::*;
-use proto::search::v1::{NewBusiness, SearchQuery, WebsiteStatus};
+use proto::search::v1::{NewBusiness, SearchQuery, Sort, SortField, WebsiteStatus};
 use search::document::Change;
 use search::documents::{self, Employer};
 use search::plan::{Engine as _, Hits, Kind, Window};
@@ -194,6 +194,17 @@ fn a_whole_name_ranks_before_adjacent_words_before_all_words() {
         .map(|(number, name)| company(number, name))
         .collect::<Vec<_>>();
     assert_eq!(World::of(&companies).named("green energy"), [3, 4, 1, 2]);
+}
+
+#[test]
+fn names_that_differ_late_are_in_order() {
+    let long = |number: u128, end: &str| company(number, &format!("{}{end}", "東京 ".repeat(160)));
+    let world = World::of(&[long(1, "c"), long(2, "a"), long(3, "b")]);
+    let sort = Sort {
+        field: SortField::Name.into(),
+        ..Sort::default()
+    };
+    assert_eq!(world.companies(|query| query.sort = Some(sort)), [2, 3, 1]);
 }
 
 #[test]

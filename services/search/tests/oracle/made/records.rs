@@ -420,6 +420,11 @@ fn text(list: &'static [&'static str]) -> impl Strategy<Value = String> {
     ]
 }
 
+/// One of few names that are the same for long.
+fn long_name() -> impl Strategy<Value = String> {
+    (0..9).prop_map(|number| format!("{} {number}", "Very Long Name".repeat(30)))
+}
+
 fn url() -> impl Strategy<Value = String> {
     (select(SCHEMES), select(HOSTS), select(PATHS))
         .prop_map(|(scheme, host, path)| format!("{scheme}{host}{path}"))
@@ -432,7 +437,7 @@ fn email() -> impl Strategy<Value = String> {
 
 fn company() -> impl Strategy<Value = CompanyRecord> {
     let own = (
-        of(text(NAMES)),
+        of(prop_oneof![20 => text(NAMES), 1 => long_name()]),
         weighted(0.3, vec(text(TEXTS), 0..4)),
         weighted(0.3, vec(text(TEXTS), 0..4)),
         weighted(0.3, vec(text(TEXTS), 0..12)),
