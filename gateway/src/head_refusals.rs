@@ -9,6 +9,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use http::{HeaderName, HeaderValue, Request};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use proto::error_code::ErrorCode;
 use proto::violation::{Violation, ViolationCode};
@@ -16,6 +17,7 @@ use runtime::ambient::Ambient;
 use runtime::request_id;
 
 use crate::error::ApiError;
+use crate::server::{MAX_HEAD_BYTES, MAX_HEADERS};
 
 /// A connection on which hyper's own refusals become ours.
 pub(crate) struct HeadRefusals<S> {
@@ -123,6 +125,24 @@ impl<S: Write + Unpin> Write for HeadRefusals<S> {
     }
 }
 
+/// What is wrong with a request whose head is larger than [`MAX_HEAD_BYTES`] or has more than [`MAX_HEADERS`]. Over HTTP/1
+/// hyper finds it out, over HTTP/2 [`is_too_large`].
+pub(crate) fn too_large() -> Violation {
+    let message = "the request's head is too large, or has too many headers";
+    Violation::whole(ViolationCode::TooBig, message)
+}
+
+/// Whether the head is too large.
+pub(crate) fn is_too_large<B>(request: &Request<B>) -> bool {
+    let bytes = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len();
+    let headers = request.headers();
+    let address = request
+        .uri()
+        .path_and_query()
+        .map_or(0, |address| address.as_str().len());
+    headers.len() > MAX_HEADERS || address + headers.iter().map(bytes).sum::<usize>() > MAX_HEAD_BYTES
+}
+
 /// The error that hyper tells with these bytes, if they are an answer of its own.
 fn own_refusal(bytes: &[u8]) -> Option<ApiError> {
     let status = bytes.strip_prefix(b"HTTP/1.")?.get(2..5)?;
@@ -131,10 +151,7 @@ fn own_refusal(bytes: &[u8]) -> Option<ApiError> {
             ViolationCode::InvalidFormat,
             "the request is not well-formed HTTP",
         ),
-        b"431" => Violation::whole(
-            ViolationCode::TooBig,
-            "the request's head is too large, or has too many headers",
-        ),
+        b"431" => too_large(),
         _ => return None,
     };
     let is_ours = bytes

@@ -31,13 +31,7 @@ impl Service for GatewayService {
     }
 
     async fn serve(config: Config, process: Process) -> Result<(), BoxError> {
-        let Process {
-            listener,
-            ambient,
-            started,
-            shutdown,
-            ..
-        } = process;
+        let (ambient, shutdown) = (process.ambient.clone(), process.shutdown.clone());
         let upstreams = Upstreams::connect(
             &config.grpc,
             &config.search_url,
@@ -62,7 +56,7 @@ impl Service for GatewayService {
             ambient: ambient.clone(),
             cors: Arc::new(config.cors),
         };
-        started.set(true);
+        let (listener, shutdown) = process.listen()?;
         server::serve(listener, rest::router(gateway), &ambient, &shutdown).await;
         Ok(())
     }

@@ -6,9 +6,11 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
@@ -23,10 +25,13 @@ use crate::head_refusals::HeadRefusals;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(75);
 
 /// Most headers of a request.
-const MAX_HEADERS: usize = 100;
+pub(crate) const MAX_HEADERS: usize = 100;
 
 /// Most bytes of a request's head.
-const MAX_HEAD_BYTES: usize = 64 * 1024;
+pub(crate) const MAX_HEAD_BYTES: usize = 64 * 1024;
+
+/// Most bytes of a head that HTTP/2 takes in, to be refused in words.
+const MAX_HEAD_BYTES_READ: u32 = 256 * 1024;
 
 /// Most requests at once on one HTTP/2 connection.
 const MAX_STREAMS: u32 = 200;
@@ -53,7 +58,7 @@ pub async fn serve(listener: TcpListener, router: Router, ambient: &Ambient, shu
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(MAX_STREAMS)
-        .max_header_list_size(u32::try_from(MAX_HEAD_BYTES).unwrap_or(u32::MAX))
+        .max_header_list_size(MAX_HEAD_BYTES_READ)
         .keep_alive_interval(PING_EVERY)
         .keep_alive_timeout(PING_EVERY);
     let builder = Arc::new(builder);
@@ -97,10 +102,27 @@ async fn serve_connection(
     shutdown: Shutdown,
     permit: OwnedSemaphorePermit,
 ) {
-    let connection = builder.serve_connection(stream, TowerToHyperService::new(router));
+    let asked = Arc::new(AtomicBool::new(false));
+    let router = TowerToHyperService::new(router);
+    let service = service_fn({
+        let asked = Arc::clone(&asked);
+        move |request| {
+            asked.store(true, Ordering::Relaxed);
+            router.call(request)
+        }
+    });
+    // Before the first request, nothing else ends a connection that says nothing.
+    let silence = async {
+        tokio::time::sleep(HEAD_TIMEOUT).await;
+        if asked.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+    };
+    let connection = builder.serve_connection(stream, service);
     tokio::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
+        () = silence => return,
         () = shutdown.draining() => {
             connection.as_mut().graceful_shutdown();
             connection.await

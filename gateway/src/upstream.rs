@@ -22,8 +22,8 @@ pub struct Upstreams {
     pub billing: BillingServiceClient<GrpcChannel>,
 }
 
-/// Largest answer that is read: 250 rows of the largest records are well below.
-const MAX_ANSWER_BYTES: usize = 32 * 1024 * 1024;
+/// Largest answer that is read: 250 rows of the largest records, or all keys that an account has made in years.
+const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
 /// Pauses before the second and the third attempt.
 const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(200)];
@@ -39,7 +39,8 @@ impl Upstreams {
         let search = SearchServiceClient::new(config.connect(search_url)?);
         Ok(Self {
             search: search.max_decoding_message_size(MAX_ANSWER_BYTES),
-            keys: KeyServiceClient::new(config.connect(keys_url)?),
+            keys: KeyServiceClient::new(config.connect(keys_url)?)
+                .max_decoding_message_size(MAX_ANSWER_BYTES),
             billing: BillingServiceClient::new(config.connect(billing_url)?),
         })
     }
@@ -66,6 +67,12 @@ impl Deadline {
     #[must_use]
     pub fn at_least(self, least: Duration) -> Self {
         Self(self.0.max(Instant::now() + least))
+    }
+
+    /// The same, but no later than so long from now.
+    #[must_use]
+    pub fn at_most(self, most: Duration) -> Self {
+        Self(self.0.min(Instant::now() + most))
     }
 
     /// Waits for the future, but not beyond the deadline.

@@ -32,6 +32,8 @@ impl World {
     /// If it does not start.
     #[must_use]
     pub fn start(options: Options) -> Self {
+        // A machine that is busy with tests is no Redis that is away.
+        let options = options.setting("DS_GATEWAY__REDIS_BUDGET", "5s");
         let stack = Stack::start(options).expect("the stack starts");
         let environment = stack.environment().expect("the stack knows itself");
         let operator = Operator::connect(&environment);

@@ -1,7 +1,5 @@
 //! What dies comes back by itself. Each test has a system of its own.
 
-#![expect(clippy::unwrap_used, reason = "what a test needs and does not get fails it")]
-
 use std::time::{Duration, Instant};
 
 use devstack::{Options, Part, Service};
@@ -45,9 +43,9 @@ fn does_everything(world: &World, account: &Account, part: Part) {
         );
         answer.status == 201
     });
-    let word = world.word();
-    world.operator.import([Change::Company(company(&word, &word))]);
-    let found = account.companies(&json!({"companyName": word})).expect(200);
+    let name = world.word();
+    world.operator.import([Change::Company(company(&name, &name))]);
+    let found = account.companies(&json!({"companyName": name})).expect(200);
     assert_eq!(found.total(), 1, "{part}");
     let another = world.account();
     let _ = another.companies(&json!({"limit": 1})).expect(200);

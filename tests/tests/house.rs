@@ -16,10 +16,10 @@ const MAY_KNOW: [(&str, &[&str]); 10] = [
     ("search", &["proto", "runtime"]),
     ("keys", &["proto", "runtime"]),
     ("billing", &["proto", "runtime"]),
-    ("dsctl", &["proto", "runtime", "devstack"]),
-    ("devstack", &["proto", "runtime"]),
-    ("bench", &["proto", "runtime", "devstack"]),
-    ("system-tests", &["proto", "runtime", "devstack"]),
+    ("dsctl", &["proto", "runtime"]),
+    ("devstack", &[]),
+    ("bench", &["proto", "devstack"]),
+    ("system-tests", &["proto", "devstack"]),
 ];
 
 /// Names that say nothing of what is inside.

@@ -11,7 +11,7 @@
 //! or account is never used after it, by whomever it was begun: the check is where an entry is read.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::{HeaderMap, HeaderName};
 use moka::future::Cache;
@@ -34,6 +34,9 @@ pub const API_KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
 
 /// How long an answer of the keys service is kept.
 const KEEP: Duration = Duration::from_secs(4);
+
+/// How long it counts, from when it was asked for.
+const COUNTS: Duration = Duration::from_secs(5);
 
 /// Most answers kept, of either kind.
 const MAX_KEPT: u64 = 100_000;
@@ -64,6 +67,7 @@ pub struct Caller {
 /// A verification's answer, and when it began in the count of changes.
 struct Verified {
     caller: Caller,
+    asked_at: Instant,
     began: u64,
     subjects: [KeyChange; 2],
 }
@@ -101,7 +105,7 @@ impl ApiKeys {
                 .try_get_with(hash, self.verify(&secret, deadline))
                 .await
             {
-                Ok(verified) if self.changes.outdate(verified.began, &verified.subjects) => {
+                Ok(verified) if self.is_outdated(&verified) => {
                     self.verified.invalidate(&hash).await;
                 }
                 Ok(verified) => return Ok(verified.caller.clone()),
@@ -116,8 +120,12 @@ impl ApiKeys {
         }
     }
 
+    fn is_outdated(&self, verified: &Verified) -> bool {
+        verified.asked_at.elapsed() >= COUNTS || self.changes.outdate(verified.began, &verified.subjects)
+    }
+
     async fn verify(&self, secret: &ApiKeySecret, deadline: Deadline) -> Result<Arc<Verified>, Unverified> {
-        let began = self.changes.count();
+        let (asked_at, began) = (Instant::now(), self.changes.count());
         let request = VerifyKeyRequest {
             secret: secret.expose().to_owned(),
         };
@@ -138,6 +146,7 @@ impl ApiKeys {
         ];
         Ok(Arc::new(Verified {
             caller,
+            asked_at,
             began,
             subjects,
         }))

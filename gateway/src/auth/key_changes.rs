@@ -215,9 +215,14 @@ mod tests {
     }
 
     async fn until(holds: impl Fn() -> bool) {
-        while !holds() {
-            tokio::task::yield_now().await;
-        }
+        let held = async {
+            while !holds() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_mins(1), held)
+            .await
+            .expect("waited in vain");
     }
 
     #[tokio::test]

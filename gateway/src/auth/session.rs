@@ -91,6 +91,10 @@ impl Sessions {
             return Err(refusal());
         }
         let header = decode_header(token).map_err(|_| refusal())?;
+        // Whoever made it says that it is not to be understood without something that we don't know (RFC 7515, 4.1.11).
+        if header.crit.is_some() {
+            return Err(refusal());
+        }
         let key = match &self.keys {
             SessionKeys::Fixed(key) => Arc::clone(key),
             SessionKeys::Published(jwks) => jwks.key(header.kid.as_deref()).await?.ok_or_else(refusal)?,

@@ -31,7 +31,7 @@ pub fn parse_rename(body: &[u8]) -> Result<String, Vec<Violation>> {
 
 /// The name, and what is wrong with an object that can be read.
 fn parse_name(body: &[u8]) -> Result<(Option<String>, Vec<Violation>), Vec<Violation>> {
-    let properties = object(body).map_err(|violation| vec![violation])?;
+    let properties = object(body, r#"{"name": "..."}"#).map_err(|violation| vec![violation])?;
     let mut found = Vec::new();
     let mut name = None;
     for (_, value) in known(&mut found, &[], properties, &[NAME]) {

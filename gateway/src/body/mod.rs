@@ -5,10 +5,12 @@ pub mod key_body;
 pub mod property;
 pub mod search_body;
 
+use std::time::Duration;
+
 use axum::body::Body;
 use bytes::Bytes;
 use http::HeaderMap;
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, EXPECT};
 use http_body::Body as _;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use proto::error_code::ErrorCode;
@@ -25,9 +27,21 @@ pub async fn read(
     max_bytes: usize,
     deadline: Deadline,
 ) -> Result<Bytes, ApiError> {
-    if body.size_hint().lower() > max_bytes as u64 {
-        drain(body, deadline).await;
-        return Err(ApiError::new(ErrorCode::PayloadTooLarge));
+    // What the head says already is not waited for.
+    let declared = body.size_hint().lower();
+    let refused = if declared > max_bytes as u64 {
+        Some(ErrorCode::PayloadTooLarge)
+    } else if declared > 0 && !is_json(headers) {
+        Some(ErrorCode::UnsupportedMediaType)
+    } else {
+        None
+    };
+    if let Some(code) = refused {
+        // Who asks before sending sends nothing after a refusal; reading would tell them to go on.
+        if !headers.contains_key(EXPECT) {
+            drain(body, deadline).await;
+        }
+        return Err(ApiError::new(code));
     }
     let reading = deadline.bound(Limited::new(&mut body, max_bytes).collect());
     let bytes = match reading.await {
@@ -46,10 +60,11 @@ pub async fn read(
     }
 }
 
-/// Most that is read of a body only to throw it away.
+/// Most that is read of a body only to throw it away, and longest that it is read for.
 const MAX_DRAINED_BYTES: usize = 16 << 20;
+const MAX_DRAINED_TIME: Duration = Duration::from_secs(1);
 
-/// Reads the rest of a body that is too large: a caller that is still sending reads no answer, and a connection with
+/// Reads the rest of a body that is refused: a caller that is still sending reads no answer, and a connection with
 /// half a request on it serves no other. One that goes on for too long loses its connection.
 async fn drain(mut body: Body, deadline: Deadline) {
     let mut drained = 0;
@@ -62,7 +77,7 @@ async fn drain(mut body: Body, deadline: Deadline) {
         }
     };
     // What matters has been decided already, whether or not the time suffices.
-    let _ = deadline.bound(reading).await;
+    let _ = deadline.at_most(MAX_DRAINED_TIME).bound(reading).await;
 }
 
 /// The caller that sent half a body is hardly there to read this; an HTTP/2 one may be.

@@ -11,11 +11,11 @@ use crate::error::MAX_ISSUES;
 /// Most characters of an unknown name that are told back.
 const MAX_TOLD_CHARS: usize = 100;
 
-/// The object that a body has to be. A body without anything in it is `missing`.
-pub fn object(body: &[u8]) -> Result<Vec<(String, Value<'_>)>, Violation> {
+/// The object that a body has to be. A body without anything in it is `missing`; `least` is what has to be there.
+pub fn object<'a>(body: &'a [u8], least: &str) -> Result<Vec<(String, Value<'a>)>, Violation> {
     if body.trim_ascii().is_empty() {
         let missing = Violation::whole(ViolationCode::Missing, "the body is missing");
-        return Err(missing.hint("send at least {}"));
+        return Err(missing.hint(format!("send at least {least}")));
     }
     match json::parse(body)?.shape() {
         Shape::Object(properties) => Ok(properties),

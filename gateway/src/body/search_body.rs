@@ -5,7 +5,7 @@
 
 use proto::search::v1::{NewBusiness, SearchQuery, Sort, SortDirection, SortField, WebsiteStatus};
 use proto::search_query::{
-    self, DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGED_RECORDS, RecordKind, sort_names, unknown_name,
+    self, DEFAULT_LIMIT, MAX_ITEMS, MAX_LIMIT, MAX_PAGED_RECORDS, RecordKind, sort_names, unknown_name,
 };
 use proto::violation::{PathSegment, Violation, ViolationCode};
 
@@ -222,7 +222,7 @@ pub const PROPERTIES: [Property; 20] = [
 
 /// Reads the body of a search, or tells everything that is wrong with it.
 pub fn parse(body: &[u8], kind: RecordKind) -> Result<SearchQuery, Vec<Violation>> {
-    let properties = object(body).map_err(|violation| vec![violation])?;
+    let properties = object(body, "{}").map_err(|violation| vec![violation])?;
     let mut reader = Reader {
         kind,
         query: SearchQuery::default(),
@@ -300,7 +300,13 @@ impl Reader {
         let mut kept = Vec::new();
         let mut texts = Vec::new();
         for (index, item) in items.into_iter().enumerate() {
-            if let Some(text) = self.keep(text(vec![step(name), PathSegment::Index(index)], item)) {
+            // Of what is beyond the most, all that is told is that there is too much.
+            let text = if index < MAX_ITEMS {
+                self.keep(text(vec![step(name), PathSegment::Index(index)], item))
+            } else {
+                Some(String::new())
+            };
+            if let Some(text) = text {
                 kept.push(index);
                 texts.push(text);
             }

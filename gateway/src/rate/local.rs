@@ -37,10 +37,15 @@ impl LocalLimiter {
         decision
     }
 
-    /// Notes what the shared limiter decided.
-    pub(super) fn note(&self, account_id: &str, decision: Decision) {
+    /// Notes what the shared limiter decided. Its answers may come in another order than it gave them in: the one that
+    /// reaches furthest counts.
+    pub(super) fn note(&self, account_id: &str, mut decision: Decision) {
         let now_us = self.now_us();
         let mut states = self.full_at_us.lock().unwrap_or_else(PoisonError::into_inner);
+        let noted_us = states
+            .get(account_id)
+            .map_or(0, |full_at_us| full_at_us.saturating_sub(now_us));
+        decision.ahead_us = decision.ahead_us.max(noted_us);
         set(&mut states, account_id, now_us, decision);
     }
 
@@ -87,6 +92,22 @@ mod tests {
             },
         );
         assert!(limiter.take("a", pace).passes);
+        assert!(!limiter.take("a", pace).passes);
+    }
+
+    #[test]
+    fn an_older_answer_gives_nothing_back() {
+        let (limiter, pace) = (LocalLimiter::new(), Pace::of(3, 86_400_000));
+        for taken in [3, 1] {
+            let ahead_us = taken * pace.interval_us();
+            limiter.note(
+                "a",
+                Decision {
+                    passes: true,
+                    ahead_us,
+                },
+            );
+        }
         assert!(!limiter.take("a", pace).passes);
     }
 

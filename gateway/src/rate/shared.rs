@@ -17,6 +17,9 @@ use tokio::time::timeout;
 
 use super::gcra::{Decision, Pace};
 
+/// Account of the requests that try a new connection; no account has this id.
+const PROBE: &str = "";
+
 /// From one attempt to connect to the next.
 const RECONNECT_EVERY: Duration = Duration::from_millis(250);
 
@@ -32,11 +35,18 @@ const KEY_PREFIX: &str = "rate:";
 /// The script, for the test that holds it against the model.
 pub(super) const SCRIPT: &str = include_str!("gcra.lua");
 
+/// A connection, and which one since the start it is: what fails on an earlier one says nothing of it.
+#[derive(Clone)]
+pub(super) struct Connection {
+    number: u64,
+    pub(super) redis: MultiplexedConnection,
+}
+
 pub(super) struct SharedLimiter {
     client: redis::Client,
     budget: Duration,
     script: Script,
-    pub(super) connection: RwLock<Option<MultiplexedConnection>>,
+    pub(super) connection: RwLock<Option<Connection>>,
     timeouts: AtomicU32,
     lost: Notify,
 }
@@ -55,41 +65,54 @@ impl SharedLimiter {
 
     /// Decides on a request of the account; none if Redis can't do that now.
     pub(super) async fn take(&self, account_id: &str, pace: Pace) -> Option<Decision> {
-        let mut connection = self
+        let Connection { number, mut redis } = self
             .connection
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()?;
-        let mut invocation = self.script.key(format!("{KEY_PREFIX}{account_id}"));
-        invocation.arg(pace.interval_us()).arg(pace.burst_us());
-        match timeout(self.budget, invocation.invoke_async::<(u8, u64)>(&mut connection)).await {
-            Ok(Ok((passes, ahead_us))) => {
+        let asked = self.ask(&mut redis, account_id, pace.interval_us(), pace.burst_us());
+        match timeout(self.budget, asked).await {
+            Ok(Ok(decision)) => {
                 self.timeouts.store(0, Ordering::Relaxed);
-                Some(Decision {
-                    passes: passes == 1,
-                    ahead_us,
-                })
+                Some(decision)
             }
             Ok(Err(error)) => {
-                self.give_up(&error.to_string());
+                self.give_up(number, &error.to_string());
                 None
             }
             Err(_) => {
                 if self.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= TIMEOUTS_TOLERATED {
-                    self.give_up("it does not answer in time");
+                    self.give_up(number, "it does not answer in time");
                 }
                 None
             }
         }
     }
 
+    async fn ask(
+        &self,
+        redis: &mut MultiplexedConnection,
+        account_id: &str,
+        interval_us: u64,
+        burst_us: u64,
+    ) -> Result<Decision, RedisError> {
+        let mut invocation = self.script.key(format!("{KEY_PREFIX}{account_id}"));
+        invocation.arg(interval_us).arg(burst_us);
+        let (passes, ahead_us): (u8, u64) = invocation.invoke_async(redis).await?;
+        Ok(Decision {
+            passes: passes == 1,
+            ahead_us,
+        })
+    }
+
     /// Connects, and connects again whenever the connection was given up. For ever.
     pub(super) async fn keep_connected(&self) {
         let mut told = false;
-        loop {
+        for number in 0.. {
             match self.connect().await {
-                Ok(connection) => {
+                Ok(redis) => {
                     self.timeouts.store(0, Ordering::Relaxed);
+                    let connection = Connection { number, redis };
                     *self.connection.write().unwrap_or_else(PoisonError::into_inner) = Some(connection);
                     metrics::gauge!("gateway_rate_limit_shared").set(1.0);
                     tracing::info!("rate limits are shared through Redis");
@@ -102,13 +125,13 @@ impl SharedLimiter {
                         tracing::warn!(%error, "Redis can't be reached: rate limits are kept by each gateway alone");
                         told = true;
                     }
-                    tokio::time::sleep(RECONNECT_EVERY).await;
                 }
             }
+            tokio::time::sleep(RECONNECT_EVERY).await;
         }
     }
 
-    /// Only a Redis that answers within the budget is of use.
+    /// Only a Redis that does its part within the budget is of use: not one that is slow, full, or may not write.
     async fn connect(&self) -> Result<MultiplexedConnection, RedisError> {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(CONNECT_TIMEOUT))
@@ -118,9 +141,8 @@ impl SharedLimiter {
             .get_multiplexed_async_connection_with_config(&config)
             .await?;
         self.script.load_async(&mut connection).await?;
-        let ping = redis::cmd("PING");
-        match timeout(self.budget, ping.query_async::<()>(&mut connection)).await {
-            Ok(answer) => answer.map(|()| connection),
+        match timeout(self.budget, self.ask(&mut connection, PROBE, 1, 1)).await {
+            Ok(answer) => answer.map(|_| connection),
             Err(_) => Err(RedisError::from((
                 redis::ErrorKind::Io,
                 "it does not answer in time",
@@ -128,14 +150,14 @@ impl SharedLimiter {
         }
     }
 
-    fn give_up(&self, reason: &str) {
-        let connection = self
+    fn give_up(&self, number: u64, reason: &str) {
+        let given_up = self
             .connection
             .write()
             .unwrap_or_else(PoisonError::into_inner)
-            .take();
+            .take_if(|connection| connection.number == number);
         // Of many requests that fail together, the first one tells.
-        if connection.is_some() {
+        if given_up.is_some() {
             metrics::gauge!("gateway_rate_limit_shared").set(0.0);
             tracing::warn!(
                 reason,

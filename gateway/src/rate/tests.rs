@@ -92,7 +92,7 @@ async fn when_redis_goes_the_local_limiter_goes_on_from_there_and_hands_back() {
     }
     // Redis ends the limiter's own connection, as it would when it stops.
     let id: i64 = {
-        let mut connection = limiter.shared.connection.read().unwrap().clone().unwrap();
+        let mut connection = limiter.shared.connection.read().unwrap().clone().unwrap().redis;
         redis::cmd("CLIENT")
             .arg("ID")
             .query_async(&mut connection)

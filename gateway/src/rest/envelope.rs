@@ -10,7 +10,6 @@ use axum::response::{IntoResponse as _, Response};
 use futures::FutureExt as _;
 use http::header::{CACHE_CONTROL, ORIGIN};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use percent_encoding::percent_decode_str;
 use proto::error_code::ErrorCode;
 use runtime::ambient::Ambient;
 use runtime::{request_id, telemetry};
@@ -19,6 +18,7 @@ use tracing::Instrument as _;
 use super::Gateway;
 use super::cors::Cors;
 use crate::error::ApiError;
+use crate::head_refusals;
 
 /// The header with the request's id.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static(request_id::HEADER);
@@ -76,6 +76,9 @@ async fn answer(cors: &Cors, request: Request, next: Next) -> Response {
         cors.write_preflight(response.headers_mut());
         return response;
     }
+    if head_refusals::is_too_large(&request) {
+        return ApiError::invalid(vec![head_refusals::too_large()]).into_response();
+    }
     if !is_address(request.uri().path()) {
         return ApiError::new(ErrorCode::NotFound).into_response();
     }
@@ -97,17 +100,10 @@ fn id_of(headers: &HeaderMap, ambient: &Ambient) -> String {
     own.map_or_else(|| ambient.uuid_v7().to_string(), str::to_owned)
 }
 
-/// Whether a path can be an address of ours: no step is `.` or `..`, none hides a slash or a backslash, all of
-/// them are well-formed percent-encoded UTF-8.
+/// Whether a path can be an address of ours: none of its steps is `.` or `..`. (What is encoded in a step is part of its
+/// name, and no name of ours holds anything that has to be.)
 fn is_address(path: &str) -> bool {
-    path.split('/').all(|segment| {
-        let is_encoded = segment
-            .split('%')
-            .skip(1)
-            .all(|after| after.len() >= 2 && after.bytes().take(2).all(|digit| digit.is_ascii_hexdigit()));
-        let decoded = percent_decode_str(segment).decode_utf8();
-        is_encoded && decoded.is_ok_and(|text| text != "." && text != ".." && !text.contains(['/', '\\']))
-    })
+    path.split('/').all(|step| step != "." && step != "..")
 }
 
 /// The one line of a request, written when it is answered, or when its caller has left before that. It names the route,
@@ -142,36 +138,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_hide_nothing() {
+    fn an_address_leads_nowhere_else() {
         for path in [
             "/",
             "/api/v1/keys/0198",
-            "/a%20b",
-            "/%C3%A9",
             "/a.b/...",
             "*",
             "",
-            "/%7Bid%7D",
-            "/a%00b",
+            "/a%2Fb",
+            "/%2e%2e",
+            "/%",
+            "/%ff",
         ] {
             assert!(is_address(path), "{path}");
         }
-        for path in [
-            "/..",
-            "/api/../v1",
-            "/.",
-            "/%2e%2E/x",
-            "/a%2Fb",
-            "/a%2fb",
-            "/a%5Cb",
-            "/a\\b",
-            "/%",
-            "/%2",
-            "/%zz",
-            "/a%0",
-            "/%ff",
-            "/%C3",
-        ] {
+        for path in ["/..", "/api/../v1", "/.", "/a/./b", "/a/.."] {
             assert!(!is_address(path), "{path}");
         }
     }

@@ -12,8 +12,19 @@ pub struct Charged {
     pub cost: i64,
     /// Balance after it; of a repeat, the balance now.
     pub balance: i64,
-    /// It had been charged before; nothing was taken now.
-    pub replayed: bool,
+    /// When they were taken.
+    pub taken: Taken,
+}
+
+/// When the credits of a charge were taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// Now.
+    Now,
+    /// Before: this very charge had been sent already.
+    Before,
+    /// By an earlier charge with the same idempotency key.
+    ByAnother,
 }
 
 /// Why a charge is refused. It leaves nothing behind.
@@ -77,13 +88,8 @@ impl Books {
     pub fn charge(&mut self, charge: &Charge) -> Outcome {
         let purchase = &charge.purchase;
         let balance = self.balance(purchase);
-        if let Some(cost) = self.bound(purchase)? {
-            return Ok(Charged {
-                cost,
-                balance,
-                replayed: true,
-            });
-        }
+        let bound = self.bound(purchase)?;
+        // The charge itself first: what has bound its idempotency key may be itself.
         if let Some(past) = self.charges.get(&charge.id) {
             if past.account != purchase.account.as_str() || past.operation != purchase.operation {
                 return Err(Refusal::ChargeIdReused);
@@ -91,7 +97,14 @@ impl Books {
             return Ok(Charged {
                 cost: past.cost,
                 balance,
-                replayed: true,
+                taken: Taken::Before,
+            });
+        }
+        if let Some(cost) = bound {
+            return Ok(Charged {
+                cost,
+                balance,
+                taken: Taken::ByAnother,
             });
         }
         let balance = covered(balance, purchase.amount)?;
@@ -99,7 +112,7 @@ impl Books {
         Ok(Charged {
             cost: purchase.amount,
             balance,
-            replayed: false,
+            taken: Taken::Now,
         })
     }
 
@@ -110,14 +123,14 @@ impl Books {
             return Ok(Charged {
                 cost,
                 balance,
-                replayed: true,
+                taken: Taken::ByAnother,
             });
         }
         covered(balance, purchase.amount)?;
         Ok(Charged {
             cost: purchase.amount,
             balance,
-            replayed: false,
+            taken: Taken::Now,
         })
     }
 

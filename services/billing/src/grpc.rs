@@ -17,7 +17,7 @@ use tonic::service::Routes;
 use tonic::{Request, Response, Status};
 
 use crate::billing::{Billing, BillingError};
-use crate::books::Refusal;
+use crate::books::{Refusal, Taken};
 use crate::store::{self, Cause, StoreError};
 
 /// The service as the runtime serves it.
@@ -53,7 +53,7 @@ impl BillingService for Api {
         Ok(Response::new(ChargeResponse {
             cost: charged.cost,
             balance: charged.balance,
-            replayed: charged.replayed,
+            replayed: charged.taken == Taken::ByAnother,
         }))
     }
 
@@ -65,7 +65,7 @@ impl BillingService for Api {
         let preview = self.billing.preview(&purchase).await?;
         Ok(Response::new(PreviewChargeResponse {
             balance: preview.balance,
-            replayed: preview.replayed,
+            replayed: preview.taken == Taken::ByAnother,
         }))
     }
 

@@ -13,7 +13,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::billing::BillingError;
-use crate::books::{Charged, Outcome};
+use crate::books::{Charged, Outcome, Taken};
 use crate::store::{ChargeError, Moment, Store, StoreError};
 
 /// How charges are grouped.
@@ -115,10 +115,15 @@ impl Lane {
         let mut waiting = Vec::with_capacity(batch);
         while queue.recv_many(&mut waiting, batch).await > 0 {
             let now = Instant::now();
-            let in_time = waiting
-                .drain(..)
-                .filter(|waiting| !waiting.answer.is_closed() && waiting.deadline > now);
-            let group = in_time.collect::<Vec<_>>();
+            let mut group = Vec::with_capacity(waiting.len());
+            for waiting in waiting.drain(..).filter(|waiting| !waiting.answer.is_closed()) {
+                if waiting.deadline > now {
+                    group.push(waiting);
+                } else {
+                    metrics::counter!("billing_charges_shed_total").increment(1);
+                    reply(waiting.answer, Err(BillingError::Overloaded));
+                }
+            }
             if !group.is_empty() {
                 metrics::histogram!("billing_charge_group_size")
                     .record(f64::from(u32::try_from(group.len()).unwrap_or(0)));
@@ -214,8 +219,8 @@ impl Lane {
 /// A caller that has gone needs no answer.
 fn reply(answer: oneshot::Sender<Result<Charged, BillingError>>, result: Result<Charged, BillingError>) {
     let label = match &result {
-        Ok(charged) if charged.replayed => "replayed",
-        Ok(_) => "taken",
+        Ok(charged) if charged.taken == Taken::Now => "taken",
+        Ok(_) => "replayed",
         Err(BillingError::Refused(_)) => "refused",
         Err(_) => "failed",
     };

@@ -16,7 +16,7 @@ use sqlx::postgres::{PgPool, PgRow, Postgres};
 use sqlx::{Row as _, Transaction};
 use uuid::Uuid;
 
-use crate::books::{Binding, Books, Charged, Outcome, PastCharge, binding_key};
+use crate::books::{Binding, Books, Charged, Outcome, PastCharge, Taken, binding_key};
 
 /// The form of the database.
 #[must_use]
@@ -432,14 +432,15 @@ fn taken<'a>(charges: &'a [Charge], outcomes: &'a [Outcome]) -> impl Iterator<It
     pairs.filter_map(|(charge, outcome)| {
         outcome
             .ok()
-            .filter(|charged| !charged.replayed)
+            .filter(|charged| charged.taken == Taken::Now)
             .map(|charged| (charge, charged))
     })
 }
 
-/// Whether the transaction that had these outcomes has taken effect: all of its charges are there, or none.
+/// Whether the transaction that had these outcomes has taken effect: all of its charges are there, or none. (Not all
+/// may be there although it has not, where another replica was sent some of them again.)
 fn took_effect(charges: &[Charge], outcomes: &[Outcome], books: &Books) -> bool {
-    taken(charges, outcomes).any(|(charge, _)| {
+    taken(charges, outcomes).all(|(charge, _)| {
         let past = books.charges.get(&charge.id);
         past.is_some_and(|past| past.account == charge.purchase.account.as_str())
     })

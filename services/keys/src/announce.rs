@@ -40,12 +40,15 @@ impl Announcer {
     /// Announces a change that has been committed.
     pub async fn announce(&self, change: &KeyChange) {
         let mut redis = self.redis.clone();
+        let mut publish = redis::cmd("PUBLISH");
+        publish.arg(CHANNEL).arg(change.encode());
         let publish = async move {
-            redis::cmd("PUBLISH")
-                .arg(CHANNEL)
-                .arg(change.encode())
-                .exec_async(&mut redis)
-                .await
+            let told = publish.exec_async(&mut redis).await;
+            // That a connection died while nobody used it comes out only now, and by this the next one is made.
+            match told {
+                Err(error) if error.is_io_error() => publish.exec_async(&mut redis).await,
+                told => told,
+            }
         };
         let failure = match tokio::time::timeout(PATIENCE, publish).await {
             Ok(Ok(())) => return,

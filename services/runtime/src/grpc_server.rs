@@ -6,8 +6,11 @@ use std::path::PathBuf;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use http::{HeaderMap, Request, Response};
+use http_body_util::{BodyStream, StreamBody};
+use tokio_util::sync::CancellationToken;
 use tonic::body::Body;
 use tonic::metadata::MetadataMap;
 use tonic::service::Routes;
@@ -26,6 +29,9 @@ use crate::service_token::{Denied, Scope, ServiceTokens};
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
 use crate::telemetry;
+
+/// What the paths of reflection begin with.
+const REFLECTION: &str = "/grpc.reflection.";
 
 /// Settings of a gRPC server.
 #[derive(Clone, Debug)]
@@ -123,6 +129,7 @@ pub async fn serve(process: Process, config: GrpcServerConfig, service: GrpcServ
     let admission = AdmissionLayer {
         tokens: config.tokens,
         scope_of: service.scope_of,
+        draining: process.shutdown.drain_token(),
     };
     let mut server = Server::builder()
         .timeout(config.timeout)
@@ -132,9 +139,8 @@ pub async fn serve(process: Process, config: GrpcServerConfig, service: GrpcServ
     if let Some(files) = &config.tls {
         server = server.tls_config(tls_config(files)?)?;
     }
-    let incoming = TcpIncoming::from(process.listener).with_nodelay(Some(true));
-    let shutdown = process.shutdown;
-    process.started.set(true);
+    let (listener, shutdown) = process.listen()?;
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
     server
         .layer(admission)
         .add_routes(routes)
@@ -204,6 +210,7 @@ pub fn deadline(metadata: &MetadataMap) -> Option<Instant> {
 struct AdmissionLayer {
     tokens: ServiceTokens,
     scope_of: fn(&str) -> Option<Scope>,
+    draining: CancellationToken,
 }
 
 impl<S> Layer<S> for AdmissionLayer {
@@ -239,6 +246,10 @@ where
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let path = request.uri().path().to_owned();
         if path.starts_with("/grpc.health.v1.Health/") {
+            if path.ends_with("/Watch") {
+                let (answer, draining) = (self.inner.call(request), self.layer.draining.clone());
+                return Box::pin(async move { Ok(until_draining(answer.await?, draining)) });
+            }
             return Box::pin(self.inner.call(request));
         }
         let caller = match self.layer.admit(&path, request.headers()) {
@@ -266,15 +277,17 @@ where
         );
         telemetry::continue_trace(&span, request.headers());
         let started = Instant::now();
+        let stream_ends = path.starts_with(REFLECTION).then(|| self.layer.draining.clone());
         // The clone that was polled ready is the one to call.
         let clone = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, clone);
         let work = async move {
-            let result = inner.call(request).await;
-            if let Ok(response) = &result {
-                observe(path, response, started.elapsed());
-            }
-            result
+            let response = inner.call(request).await?;
+            observe(path, &response, started.elapsed());
+            Ok(match stream_ends {
+                Some(draining) => until_draining(response, draining),
+                None => response,
+            })
         };
         Box::pin(request_id::scope(id, work.instrument(span)))
     }
@@ -287,12 +300,21 @@ impl AdmissionLayer {
             .and_then(|value| value.to_str().ok());
         let scope = (self.scope_of)(path);
         let caller = self.tokens.admit(authorization, scope)?;
-        let is_reflection = path.starts_with("/grpc.reflection.");
+        let is_reflection = path.starts_with(REFLECTION);
         if scope.is_none() && !is_reflection {
             return Err(Denied::NoScope);
         }
         Ok(caller.name)
     }
+}
+
+/// The response, whose body ends when the process drains: such a stream has no end of its own, and would keep the process
+/// up for all of its grace time.
+fn until_draining(response: Response<Body>, draining: CancellationToken) -> Response<Body> {
+    response.map(|body| {
+        let frames = BodyStream::new(body).take_until(draining.cancelled_owned());
+        Body::new(StreamBody::new(frames))
+    })
 }
 
 fn status_of(denied: Denied) -> Status {

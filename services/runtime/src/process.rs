@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 use crate::admin;
 use crate::ambient::Ambient;
@@ -17,6 +17,9 @@ use crate::readiness::{Condition, Readiness};
 use crate::settings::{self, Command, Settings};
 use crate::shutdown::Shutdown;
 use crate::telemetry::{self, TelemetryConfig};
+
+/// Connections that may wait to be accepted.
+const BACKLOG: u32 = 1024;
 
 /// What a service may fail with: the causes are told by the error's own chain.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -49,14 +52,14 @@ pub trait Service {
 
 /// What a running service is given.
 pub struct Process {
-    /// Where it listens, bound.
-    pub listener: TcpListener,
+    /// Where it will listen: bound, so that the address is its own, and refusing connections until it can answer them.
+    socket: TcpSocket,
     /// Time and randomness.
     pub ambient: Ambient,
     /// What its readiness hangs on.
     pub readiness: Readiness,
-    /// To be set when it serves. Until then it is not ready, and a process that is told to stop just ends.
-    pub started: Condition,
+    /// Whether it serves. Until then it is not ready, and a process that is told to stop just ends.
+    started: Condition,
     /// How it ends.
     pub shutdown: Shutdown,
 }
@@ -64,14 +67,21 @@ pub struct Process {
 impl Process {
     /// A process that does not serve yet.
     #[must_use]
-    pub fn new(listener: TcpListener, ambient: Ambient, readiness: Readiness, shutdown: Shutdown) -> Self {
+    pub fn new(socket: TcpSocket, ambient: Ambient, readiness: Readiness, shutdown: Shutdown) -> Self {
         Self {
-            listener,
+            socket,
             ambient,
             started: readiness.condition("it serves"),
             readiness,
             shutdown,
         }
+    }
+
+    /// Begins to serve: what is left to the service is to accept.
+    pub fn listen(self) -> std::io::Result<(TcpListener, Shutdown)> {
+        let listener = self.socket.listen(BACKLOG)?;
+        self.started.set(true);
+        Ok((listener, self.shutdown))
     }
 }
 
@@ -164,19 +174,19 @@ pub fn run<S: Service>() -> ExitCode {
 }
 
 async fn serve<S: Service>(base: BaseConfig, config: S::Config) -> Result<bool, BoxError> {
-    let listener = bind(base.listen).await?;
-    let admin_listener = bind(base.admin_listen).await?;
+    let socket = bind(base.listen)?;
+    let admin_listener = bind(base.admin_listen)?.listen(BACKLOG)?;
     let telemetry = telemetry::start(S::NAME, &base.telemetry)?;
     let (shutdown, readiness) = (Shutdown::new(), Readiness::default());
     shutdown.listen_to_signals()?;
     tracing::info!(
-        service.address = %listener.local_addr()?,
+        service.address = %socket.local_addr()?,
         admin.address = %admin_listener.local_addr()?,
         "{} starts", S::NAME,
     );
     // The admin port outlives the draining: it is how one sees that the process drains.
     let admin_server = admin::serve(admin_listener, readiness.clone(), telemetry.metrics());
-    let process = Process::new(listener, Ambient::system(), readiness.clone(), shutdown.clone());
+    let process = Process::new(socket, Ambient::system(), readiness.clone(), shutdown.clone());
     let started = process.started.clone();
     let drain_readiness = async {
         shutdown.draining().await;
@@ -200,6 +210,7 @@ async fn serve<S: Service>(base: BaseConfig, config: S::Config) -> Result<bool, 
         done = service => done,
         () = shutdown.patience_ends(base.grace) => (false, Ok(())),
         result = admin_server => (false, result.map_err(BoxError::from)),
+        () = telemetry::keep_up(telemetry.metrics()) => unreachable!("it never returns"),
         () = drain_readiness => unreachable!("it never returns"),
     };
     if let Err(error) = &result {
@@ -210,10 +221,20 @@ async fn serve<S: Service>(base: BaseConfig, config: S::Config) -> Result<bool, 
     result.map(|()| finished)
 }
 
-async fn bind(address: SocketAddr) -> Result<TcpListener, BoxError> {
-    TcpListener::bind(address)
-        .await
-        .map_err(|error| format!("{address} can't be listened on: {error}").into())
+/// A socket with this address, on which nobody listens yet.
+pub fn bind(address: SocketAddr) -> Result<TcpSocket, BoxError> {
+    let bound = || {
+        let socket = if address.is_ipv4() {
+            TcpSocket::new_v4()?
+        } else {
+            TcpSocket::new_v6()?
+        };
+        // A process that starts again takes over the address from connections that are still closing.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        Ok(socket)
+    };
+    bound().map_err(|error: std::io::Error| format!("{address} can't be listened on: {error}").into())
 }
 
 /// An error and all of its causes, in one line.

@@ -27,6 +27,9 @@ use crate::settings::Settings;
 /// Longest wait for the last spans to leave.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// How often samples that have come in are summed up.
+const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
+
 /// Bounds of the buckets of every histogram of seconds.
 const SECONDS: [f64; 14] = [
     0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0,
@@ -129,6 +132,14 @@ impl Telemetry {
         // It blocks, and a collector that accepts and never answers must not hold up the end.
         let flushed = tokio::task::spawn_blocking(move || traces.shutdown_with_timeout(FLUSH_TIMEOUT));
         let _ = tokio::time::timeout(FLUSH_TIMEOUT, flushed).await;
+    }
+}
+
+/// Keeps what the metrics hold bounded, whether or not somebody reads them. Never returns.
+pub(crate) async fn keep_up(metrics: PrometheusHandle) {
+    loop {
+        metrics.run_upkeep();
+        tokio::time::sleep(UPKEEP_INTERVAL).await;
     }
 }
 

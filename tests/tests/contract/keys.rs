@@ -240,6 +240,9 @@ fn others_unknown_and_malformed_ids_are_alike() {
         "1",
         "%20",
         "a%00b",
+        "a%2Fb",
+        "%ff",
+        "%zz",
         "0190a7c4000070008000000000000000x",
     ] {
         for (method, path, body) in [

@@ -209,7 +209,7 @@ fn bodies_over_one_mebibyte_are_413() {
 #[test]
 fn what_is_no_http_is_told_as_every_other_error() {
     let start = "POST /api/v1/people/search HTTP/1.1\r\nHost: x\r\n";
-    let many_headers: String = (0..200).map(|number| format!("X-{number}: x\r\n")).collect();
+    let many_headers = "X: x\r\n".repeat(200);
     for (request, code) in [
         (format!("{start}X-API-Key: \x01\r\n\r\n"), "invalid_format"),
         (format!("{start}Content-Length: x\r\n\r\n"), "invalid_format"),

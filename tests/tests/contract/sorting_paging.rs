@@ -227,7 +227,7 @@ fn walk(set: &Set, mut query: Value) -> Vec<Value> {
     query["cursor"] = Value::Null;
     let mut ids = Vec::new();
     loop {
-        let answer = ask(&set, query.clone());
+        let answer = ask(set, query.clone());
         ids.extend(answer.column("id"));
         match &answer.body["data"]["nextCursor"] {
             Value::Null => return ids,

@@ -139,23 +139,20 @@ impl Stack {
     fn empty(options: Options) -> Result<Self, Error> {
         let binaries = binaries()?;
         let reaper = binary(&binaries, "devstack")?;
-        let (folder, reaper) = match &options.folder {
-            Some(folder) => {
-                let folder = Folder::create(folder)?;
-                let reaper = start_reaper(reaper, &folder, options.kept)?;
-                (folder, reaper)
-            }
-            None => {
-                let temporary = tempfile::Builder::new()
-                    .prefix(FOLDER_PREFIX)
-                    .tempdir()
-                    .tried(|| "making a temporary folder".to_owned())?;
-                let folder = Folder::create(temporary.path())?;
-                // From here on the folder is the reaper's to remove.
-                let reaper = start_reaper(reaper, &folder, options.kept)?;
-                let _ = temporary.keep();
-                (folder, reaper)
-            }
+        let (folder, reaper) = if let Some(folder) = &options.folder {
+            let folder = Folder::create(folder)?;
+            let reaper = start_reaper(reaper, &folder, options.kept)?;
+            (folder, reaper)
+        } else {
+            let temporary = tempfile::Builder::new()
+                .prefix(FOLDER_PREFIX)
+                .tempdir()
+                .tried(|| "making a temporary folder".to_owned())?;
+            let folder = Folder::create(temporary.path())?;
+            // From here on the folder is the reaper's to remove.
+            let reaper = start_reaper(reaper, &folder, options.kept)?;
+            let _ = temporary.keep();
+            (folder, reaper)
         };
         let id: String = folder
             .path()

@@ -63,6 +63,20 @@ async fn account(sessions: &Sessions, token: &str) -> Option<String> {
 }
 
 #[tokio::test]
+async fn a_token_with_conditions_that_nobody_knows_is_refused() {
+    let sessions = Sessions::new(&rules(Algorithm::HS256), hs256());
+    let claims = json!({"exp": in_seconds(60), "account_id": "acme"});
+    for (crit, expected) in [(None, Some("acme")), (Some(vec!["b64".to_owned()]), None)] {
+        let header = Header {
+            crit,
+            ..Header::new(Algorithm::HS256)
+        };
+        let token = encode(&header, &claims, &EncodingKey::from_secret(SECRET)).unwrap();
+        assert_eq!(account(&sessions, &token).await.as_deref(), expected);
+    }
+}
+
+#[tokio::test]
 async fn a_valid_token_names_its_account() {
     let sessions = Sessions::new(&rules(Algorithm::HS256), hs256());
     let exp = in_seconds(60);

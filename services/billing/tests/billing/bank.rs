@@ -134,9 +134,14 @@ pub(crate) fn with_key(mut charge: Charge, key: &str, fingerprint: u8) -> Charge
 
 /// Asks again and again, in other tasks' turns, until it holds.
 pub(crate) async fn until<F: Future<Output = bool>>(mut holds: impl FnMut() -> F) {
-    while !holds().await {
-        tokio::task::yield_now().await;
-    }
+    let held = async {
+        while !holds().await {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), held)
+        .await
+        .expect("waited in vain");
 }
 
 /// Whether another session of this database waits for a lock.

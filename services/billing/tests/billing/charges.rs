@@ -1,6 +1,6 @@
 use billing::billing::BillingError;
 use billing::bindings;
-use billing::books::{Charged, Refusal};
+use billing::books::{Charged, Refusal, Taken};
 use billing::lanes::LanesConfig;
 use chrono::TimeDelta;
 use futures::future::{join_all, try_join_all};
@@ -53,7 +53,13 @@ async fn one_idempotency_key_is_one_charge(pool: PgPool) {
         replica.charge(with_key(charge("acct", number), "key", 7))
     });
     let outcomes = try_join_all(charges).await.unwrap();
-    assert_eq!(outcomes.iter().filter(|charged| !charged.replayed).count(), 1);
+    assert_eq!(
+        outcomes
+            .iter()
+            .filter(|charged| charged.taken == Taken::Now)
+            .count(),
+        1
+    );
     assert!(
         outcomes
             .iter()
@@ -73,7 +79,7 @@ async fn an_idempotency_key_stands_for_one_request_of_one_operation(pool: PgPool
         Charged {
             cost: 1,
             balance: 29,
-            replayed: false
+            taken: Taken::Now
         }
     );
     let other = bank
@@ -95,14 +101,14 @@ async fn an_idempotency_key_stands_for_one_request_of_one_operation(pool: PgPool
     ));
     let mut elsewhere = with_key(charge("acct", 3), "key", 2);
     elsewhere.purchase.operation = Operation::SearchCompanies;
-    assert!(!bank.charge(elsewhere).await.unwrap().replayed);
+    assert_eq!(bank.charge(elsewhere).await.unwrap().taken, Taken::Now);
     bank.give("other", 1).await;
-    assert!(
-        !bank
-            .charge(with_key(charge("other", 4), "key", 2))
+    assert_eq!(
+        bank.charge(with_key(charge("other", 4), "key", 2))
             .await
             .unwrap()
-            .replayed
+            .taken,
+        Taken::Now
     );
     assert_eq!(bank.balance("acct").await, 28);
     bank.audit().await;
@@ -120,12 +126,12 @@ async fn a_refused_charge_leaves_its_idempotency_key_free(pool: PgPool) {
         BillingError::Refused(Refusal::InsufficientCredits { .. })
     ));
     bank.give("acct", 1).await;
-    assert!(
-        !bank
-            .charge(with_key(charge("acct", 1), "key", 2))
+    assert_eq!(
+        bank.charge(with_key(charge("acct", 1), "key", 2))
             .await
             .unwrap()
-            .replayed
+            .taken,
+        Taken::Now
     );
     // A repeat is answered at balance 0 too, at the cost of the first time.
     let mut dearer = with_key(charge("acct", 3), "key", 2);
@@ -135,9 +141,25 @@ async fn a_refused_charge_leaves_its_idempotency_key_free(pool: PgPool) {
         Charged {
             cost: 1,
             balance: 0,
-            replayed: true
+            taken: Taken::ByAnother
         }
     );
+}
+
+#[sqlx::test]
+async fn the_same_charge_again_is_no_replay_of_its_own_key(pool: PgPool) {
+    let bank = open(&pool);
+    bank.give("acct", 10).await;
+    let charge = |number| bank.charge(with_key(charge("acct", number), "key", 1));
+    for (number, taken) in [
+        (1, Taken::Now),
+        (1, Taken::Before),
+        (2, Taken::ByAnother),
+        (1, Taken::Before),
+    ] {
+        let charged = charge(number).await.unwrap();
+        assert_eq!((charged.balance, charged.taken), (9, taken));
+    }
 }
 
 #[sqlx::test]
@@ -148,7 +170,13 @@ async fn a_charge_id_is_taken_once(pool: PgPool) {
     let outcomes = try_join_all((0..20).map(|_| bank.charge(charge("acct", 1))))
         .await
         .unwrap();
-    assert_eq!(outcomes.iter().filter(|charged| !charged.replayed).count(), 1);
+    assert_eq!(
+        outcomes
+            .iter()
+            .filter(|charged| charged.taken == Taken::Now)
+            .count(),
+        1
+    );
     let foreign = bank.charge(charge("other", 1)).await.unwrap_err();
     assert!(matches!(foreign, BillingError::Refused(Refusal::ChargeIdReused)));
     let mut operation = charge("acct", 1);
@@ -217,15 +245,15 @@ async fn a_preview_tells_what_a_charge_would_and_takes_nothing(pool: PgPool) {
             amount: 1
         })
     ));
-    assert!(!preview(purchase("acct", 0)).await.unwrap().replayed);
+    assert_eq!(preview(purchase("acct", 0)).await.unwrap().taken, Taken::Now);
     bank.give("acct", 1).await;
     let fine = preview(purchase("acct", 1)).await.unwrap();
-    assert_eq!((fine.balance, fine.replayed), (1, false));
+    assert_eq!((fine.balance, fine.taken), (1, Taken::Now));
     let keyed = |fingerprint| with_key(charge("acct", 1), "key", fingerprint);
-    assert!(!preview(keyed(1).purchase).await.unwrap().replayed);
+    assert_eq!(preview(keyed(1).purchase).await.unwrap().taken, Taken::Now);
     bank.charge(keyed(1)).await.unwrap();
     let again = preview(keyed(1).purchase).await.unwrap();
-    assert_eq!((again.balance, again.replayed), (0, true));
+    assert_eq!((again.balance, again.taken), (0, Taken::ByAnother));
     let other = preview(keyed(2).purchase).await.unwrap_err();
     assert!(matches!(
         other,
@@ -247,17 +275,18 @@ async fn an_idempotency_key_is_free_again_after_a_day(pool: PgPool) {
     let keyed = |number, fingerprint| bank.charge(with_key(charge("acct", number), "key", fingerprint));
     keyed(1, 1).await.unwrap();
     bank.ambient.advance(DAY - TimeDelta::seconds(1));
-    assert!(keyed(2, 1).await.unwrap().replayed);
+    assert_eq!(keyed(2, 1).await.unwrap().taken, Taken::ByAnother);
     assert_eq!(remove_old(&bank).await, 0, "it still counts");
     bank.ambient.advance(TimeDelta::seconds(1));
-    assert!(
-        !keyed(3, 2).await.unwrap().replayed,
+    assert_eq!(
+        keyed(3, 2).await.unwrap().taken,
+        Taken::Now,
         "a binding that is too old is replaced"
     );
-    assert!(keyed(4, 2).await.unwrap().replayed);
+    assert_eq!(keyed(4, 2).await.unwrap().taken, Taken::ByAnother);
     bank.ambient.advance(DAY);
     assert_eq!(remove_old(&bank).await, 1);
-    assert!(!keyed(5, 3).await.unwrap().replayed);
+    assert_eq!(keyed(5, 3).await.unwrap().taken, Taken::Now);
     assert_eq!(bank.balance("acct").await, 27);
     bank.audit().await;
 }
@@ -275,11 +304,12 @@ async fn old_idempotency_keys_are_removed_batch_by_batch(pool: PgPool) {
         .await
         .unwrap();
     assert_eq!(remove_old(&bank).await, 2_500);
-    assert!(
+    assert_eq!(
         bank.charge(with_key(charge("acct", 10_000), "young", 1))
             .await
             .unwrap()
-            .replayed
+            .taken,
+        Taken::ByAnother
     );
 }
 

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use billing::billing::BillingError;
-use billing::books::Charged;
+use billing::books::{Charged, Taken};
 use billing::lanes::LanesConfig;
 use billing::store::StoreError;
 use futures::future::{join, join_all, try_join_all};
@@ -215,7 +215,7 @@ async fn a_commit_whose_answer_is_lost_is_found_out(options: PgPoolOptions, conn
             .map(|balance| Charged {
                 cost: 1,
                 balance,
-                replayed: false,
+                taken: Taken::Now,
             })
             .collect::<Vec<_>>();
         assert_eq!(outcomes, expected, "{cut:?}");
@@ -247,7 +247,7 @@ async fn a_commit_that_cannot_be_found_out_is_not_called_refused(
         Charged {
             cost: 1,
             balance: 9,
-            replayed: true
+            taken: Taken::Before
         }
     );
     bank.audit().await;

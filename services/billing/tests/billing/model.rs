@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use billing::billing::BillingError;
 use billing::bindings;
-use billing::books::{Charged, Refusal};
+use billing::books::{Charged, Refusal, Taken};
 use billing::lanes::LanesConfig;
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::join_all;
@@ -98,30 +98,31 @@ impl Model {
         let slot = wanted
             .idempotency
             .map(|(key, _)| (wanted.account, wanted.operation, key));
-        if let Some((slot, (_, fingerprint))) = slot.zip(wanted.idempotency)
-            && let Some((bound, cost, at)) = self.bindings.get(&slot)
-            && now - at < DAY
+        let bound = slot
+            .and_then(|slot| self.bindings.get(&slot))
+            .filter(|(_, _, at)| now - *at < DAY);
+        if let Some(((bound, _, _), (_, fingerprint))) = bound.zip(wanted.idempotency)
+            && *bound != fingerprint
         {
-            return if *bound == fingerprint {
-                Ok(Charged {
-                    cost: *cost,
-                    balance,
-                    replayed: true,
-                })
-            } else {
-                Err(Refusal::IdempotencyKeyReused)
-            };
+            return Err(Refusal::IdempotencyKeyReused);
         }
         if let Some(past) = self.charges.get(&wanted.charge).filter(|_| take) {
             return if (past.account, past.operation) == (wanted.account, wanted.operation) {
                 Ok(Charged {
                     cost: past.amount,
                     balance,
-                    replayed: true,
+                    taken: Taken::Before,
                 })
             } else {
                 Err(Refusal::ChargeIdReused)
             };
+        }
+        if let Some((_, cost, _)) = bound {
+            return Ok(Charged {
+                cost: *cost,
+                balance,
+                taken: Taken::ByAnother,
+            });
         }
         if balance < wanted.amount {
             return Err(Refusal::InsufficientCredits {
@@ -133,7 +134,7 @@ impl Model {
             return Ok(Charged {
                 cost: wanted.amount,
                 balance,
-                replayed: false,
+                taken: Taken::Now,
             });
         }
         *self.balances.entry(wanted.account).or_default() -= wanted.amount;
@@ -144,7 +145,7 @@ impl Model {
         Ok(Charged {
             cost: wanted.amount,
             balance: self.balance(wanted.account),
-            replayed: false,
+            taken: Taken::Now,
         })
     }
 }

@@ -11,6 +11,8 @@ use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 use tonic::Request;
 use tonic::transport::Channel;
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_client::HealthClient;
 
 use crate::fixture::{redis_url, until};
 
@@ -162,6 +164,10 @@ fn with_token<T>(message: T) -> Request<T> {
 #[sqlx::test]
 async fn told_to_stop_it_writes_the_last_uses_and_its_log_has_no_secret(pool: PgPool) {
     let mut serving = serve(&pool).await;
+    until("it is ready", async || {
+        serving.status("/readyz").await.contains("200")
+    })
+    .await;
     let endpoint = Channel::from_shared(format!("http://{}", serving.address)).unwrap();
     let mut client = KeyServiceClient::new(endpoint.connect().await.unwrap());
     let request = CreateKeyRequest {
@@ -240,6 +246,23 @@ async fn it_is_ready_while_its_database_answers(pool: PgPool) {
     assert!(is("/livez", "200 OK").await);
     door.open().await;
     until("it is ready again", async || is("/readyz", "200 OK").await).await;
+}
+
+#[sqlx::test]
+async fn whoever_watches_its_health_does_not_keep_it_up(pool: PgPool) {
+    let mut serving = serve(&pool).await;
+    until("it is ready", async || {
+        serving.status("/readyz").await.contains("200")
+    })
+    .await;
+    let endpoint = Channel::from_shared(format!("http://{}", serving.address)).unwrap();
+    let mut health = HealthClient::new(endpoint.connect().await.unwrap());
+    let watched = health.watch(HealthCheckRequest::default()).await.unwrap();
+    let mut watched = watched.into_inner();
+    assert!(watched.message().await.unwrap().is_some());
+    terminate(&serving).await;
+    while let Ok(Some(_)) = watched.message().await {}
+    assert_eq!(serving.child.wait().await.unwrap().code(), Some(0));
 }
 
 #[sqlx::test]

@@ -11,16 +11,15 @@ use proto::keys::v1::{
 };
 use proto::violation;
 use runtime::grpc_server;
-use runtime::process::Process;
+use runtime::process::{self, Process};
 use runtime::readiness::Readiness;
 use runtime::settings::Settings;
 use runtime::shutdown::Shutdown;
 use sqlx::PgPool;
-use tokio::net::TcpListener;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 
-use crate::fixture::{keys, start};
+use crate::fixture::{keys, start, until};
 
 const TOKENS: [&str; 4] = ["keys", "verify", "admin", "search"];
 
@@ -64,16 +63,18 @@ async fn serve(pool: &PgPool) -> Served {
     let config = KeysConfig::read(&mut settings);
     settings.finish().unwrap();
     let keys = keys(pool);
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
+    let socket = process::bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let address = format!("http://{}", socket.local_addr().unwrap());
     let shutdown = keys.shutdown.clone();
     let ambient = keys.ambient.clone();
-    let process = Process::new(listener, ambient, Readiness::default(), shutdown.clone());
+    let readiness = Readiness::default();
+    let process = Process::new(socket, ambient, readiness.clone(), shutdown.clone());
     shutdown.spawn(async move {
         grpc_server::serve(process, config.grpc, grpc::service(keys))
             .await
             .unwrap();
     });
+    until("it serves", async || readiness.is_ready()).await;
     let channel = Channel::from_shared(address).unwrap().connect().await.unwrap();
     Served {
         client: KeyServiceClient::new(channel),

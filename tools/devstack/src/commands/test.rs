@@ -25,10 +25,13 @@ pub(super) struct Test {
     #[arg(long, short, value_name = "PACKAGE")]
     package: Vec<String>,
 
-    /// Compare the search with its oracle on 20,000 requests, others each time, rather than on the same 1,000;
-    /// with a number that such a run has told, on the requests of that run
-    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true)]
-    long: Option<Option<u32>>,
+    /// Compare the search with its oracle on 20,000 requests, others each time, rather than on the same 1,000
+    #[arg(long)]
+    long: bool,
+
+    /// The number that a long run has told, for the requests of that run
+    #[arg(long, value_name = "NUMBER", requires = "long")]
+    seed: Option<u32>,
 }
 
 /// Requests of a long run.
@@ -53,17 +56,17 @@ impl Test {
         let redis_url = stores.redis_url();
         steps.tell("testing");
         let mut command = cargo::cargo();
-        command.arg("test");
+        command.args(["test", "--no-fail-fast"]);
         if self.package.is_empty() {
             command.arg("--workspace");
         }
         for package in &self.package {
             command.args(["--package", package]);
         }
-        if let Some(seed) = self.long {
-            let seed = seed.map_or_else(any_seed, Ok)?;
+        if self.long {
+            let seed = self.seed.map_or_else(any_seed, Ok)?;
             steps.tell(&format!(
-                "{LONG_CASES} requests; the same ones again by --long={seed}"
+                "{LONG_CASES} requests; the same ones again by --long --seed {seed}"
             ));
             command
                 .env("DS_TEST__ORACLE_CASES", LONG_CASES.to_string())
