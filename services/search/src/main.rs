@@ -21,8 +21,8 @@ struct SearchProcess;
 impl Service for SearchProcess {
     const NAME: &'static str = "search";
     const ABOUT: &'static str = "Keeps companies and people, and searches them.";
-    const DEFAULT_LISTEN: &'static str = "127.0.0.1:7001";
-    const DEFAULT_ADMIN_LISTEN: &'static str = "127.0.0.1:7101";
+    const DEFAULT_LISTEN: &'static str = "127.0.0.1:7101";
+    const DEFAULT_ADMIN_LISTEN: &'static str = "127.0.0.1:7111";
     type Config = SearchConfig;
 
     fn read(settings: &mut Settings) -> SearchConfig {
@@ -49,16 +49,10 @@ impl Service for SearchProcess {
             ambient.clone(),
             shutdown.clone(),
         );
-        shutdown.spawn_critical("feed", Arc::clone(&feed).run(built));
+        shutdown.spawn_critical("feed", Arc::clone(&feed).run(built.clone()));
         shutdown.spawn_critical("pruning", Arc::clone(&feed).prune());
 
-        let search = Search::new(
-            store.clone(),
-            index,
-            feed.searchable(),
-            config.search,
-            ambient.clone(),
-        );
+        let search = Search::new(store.clone(), index, built, config.search, ambient.clone());
         let recorder = Recorder {
             store,
             ambient,

@@ -9,6 +9,8 @@
 //! A text field of a record is a list of values (its business types, its people's titles). "All words in one value"
 //! is the rule everywhere, so a condition on text is an expression ([`InValue`]) that has to hold within ONE value.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -111,7 +113,7 @@ pub type Slot = Vec<String>;
 pub type Phrase = Vec<Slot>;
 
 /// An expression over the words of one value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum InValue {
     /// The phrase occurs.
     Phrase(Phrase),
@@ -119,6 +121,15 @@ pub enum InValue {
     All(Vec<InValue>),
     /// At least one of them holds. Never empty.
     Any(Vec<InValue>),
+}
+
+impl InValue {
+    fn words(&self) -> usize {
+        match self {
+            Self::Phrase(phrase) => phrase.len(),
+            Self::All(parts) | Self::Any(parts) => parts.iter().map(Self::words).sum(),
+        }
+    }
 }
 
 /// A condition on a record.
@@ -292,8 +303,75 @@ pub struct Plan {
     pub order: Order,
     /// The page.
     pub window: Window,
-    /// When to give up; none for never.
-    pub deadline: Option<Instant>,
+}
+
+impl Condition {
+    fn words(&self) -> usize {
+        match self {
+            Self::Text { fields, expression } => fields.len() * expression.words(),
+            Self::All(parts) | Self::Any(parts) => parts.iter().map(Self::words).sum(),
+            Self::Not(part) => part.words(),
+            Self::Everything
+            | Self::Key { .. }
+            | Self::KeyPrefix { .. }
+            | Self::Range { .. }
+            | Self::Ids(_) => 0,
+        }
+    }
+}
+
+impl Plan {
+    /// Words that it looks for in texts: about what it costs, where it costs much.
+    #[must_use]
+    pub fn words(&self) -> usize {
+        self.filter.words()
+    }
+}
+
+/// When a search has to give up: its time is over, or nobody waits for its answer any more. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Stop {
+    deadline: Option<Instant>,
+    abandoned: Arc<AtomicBool>,
+}
+
+/// Somebody waits for the answer, for as long as this is there.
+#[derive(Debug)]
+pub struct Waiting(Arc<AtomicBool>);
+
+impl Stop {
+    /// Never.
+    #[must_use]
+    pub fn never() -> Self {
+        Self::default()
+    }
+
+    /// At this time.
+    #[must_use]
+    pub fn at(deadline: Instant) -> Self {
+        Self {
+            deadline: Some(deadline),
+            ..Self::default()
+        }
+    }
+
+    /// Once this is dropped, the search may give up.
+    #[must_use]
+    pub fn waiting(&self) -> Waiting {
+        Waiting(Arc::clone(&self.abandoned))
+    }
+
+    /// Whether to give up now.
+    #[must_use]
+    pub fn is_due(&self) -> bool {
+        self.abandoned.load(Ordering::Relaxed) || self.deadline.is_some_and(|at| Instant::now() >= at)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Answer to a [`Plan`].
@@ -321,7 +399,7 @@ pub struct Hit {
 /// Why a plan was not answered.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The deadline has passed.
+    /// It had to stop.
     #[error("the search took longer than it may")]
     DeadlineExceeded,
     /// The index can't be read.
@@ -332,5 +410,5 @@ pub enum EngineError {
 /// Answers plans. Implementations: Tantivy ([`crate::engine`]), and a linear scan in the tests as its oracle.
 pub trait Engine: Send + Sync + 'static {
     /// Answers a plan from one consistent state of the index. Blocks.
-    fn search(&self, plan: &Plan) -> Result<Hits, EngineError>;
+    fn search(&self, plan: &Plan, stop: &Stop) -> Result<Hits, EngineError>;
 }

@@ -6,8 +6,6 @@
 //! A person without a company meets no filter on companies. Their documents have none of the company's values, which
 //! settles it for all conditions but the negative ones: those ask for [`Flag::HasCompany`] too.
 
-use std::time::Instant;
-
 use chrono::{Days, NaiveDate};
 use prost::Message as _;
 use proto::alternatives::{Part, Separator, parts, split};
@@ -50,8 +48,6 @@ pub struct PlanContext<'a> {
     pub revealed: &'a [Uuid],
     /// The page.
     pub window: Window,
-    /// When to give up; none for never.
-    pub deadline: Option<Instant>,
 }
 
 /// The plan of a query.
@@ -71,7 +67,6 @@ pub fn plan(kind: Kind, query: &SearchQuery, context: &PlanContext<'_>) -> Plan 
         ranking,
         order,
         window: context.window.clone(),
-        deadline: context.deadline,
     }
 }
 

@@ -8,11 +8,10 @@
 //!    the addresses of locked people on the page, if there are any; all other pages do without it.
 //!
 //! The caller's deadline bounds all of it: waiting for a thread, the engine's work, Postgres. A caller that leaves
-//! drops nothing but a read; the engine stops by itself at the deadline.
+//! drops nothing but a read; the engine stops by itself at the deadline, or when nobody waits for it any more.
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use prost::Message as _;
@@ -23,15 +22,19 @@ use proto::search_query::{self, DEFAULT_LIMIT};
 use proto::violation::Violation;
 use proto::{RecordKind, names};
 use runtime::ambient::Ambient;
-use tokio::sync::Semaphore;
+use runtime::readiness::Condition;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
 use crate::cursor::{Cursor, CursorKey, Fingerprint};
 use crate::error::SearchError;
-use crate::plan::{Engine, Hit, Hits, Kind, Plan, Window};
+use crate::plan::{Engine, Hit, Hits, Kind, Plan, Stop, Window};
 use crate::planner::{self, PlanContext};
 use crate::rows::{self, Mask};
 use crate::store::Store;
+
+/// A search for more words than this, in all fields together, is a costly one.
+const COSTLY_WORDS: usize = 100;
 
 /// How searches are answered.
 #[derive(Clone, Debug)]
@@ -51,10 +54,11 @@ pub struct SearchSettings {
 pub struct Search {
     store: Store,
     engine: Arc<dyn Engine>,
-    searchable: Arc<AtomicBool>,
+    built: Condition,
     settings: SearchSettings,
     ambient: Ambient,
     threads: Arc<Semaphore>,
+    costly: Arc<Semaphore>,
 }
 
 /// A page of records.
@@ -67,23 +71,25 @@ pub struct Page<R> {
 }
 
 impl Search {
-    /// Searches by this engine, from when it says that it is searchable.
+    /// Searches by this engine, from when its index has been built.
     #[must_use]
     pub fn new(
         store: Store,
         engine: Arc<dyn Engine>,
-        searchable: Arc<AtomicBool>,
+        built: Condition,
         settings: SearchSettings,
         ambient: Ambient,
     ) -> Self {
         let threads = Arc::new(Semaphore::new(settings.concurrency));
+        let costly = Arc::new(Semaphore::new((settings.concurrency / 2).max(1)));
         Self {
             store,
             engine,
-            searchable,
+            built,
             settings,
             ambient,
             threads,
+            costly,
         }
     }
 
@@ -226,7 +232,7 @@ impl Search {
         revealed: &[Uuid],
         deadline: Instant,
     ) -> Result<(Arc<Plan>, Hits), SearchError> {
-        if !self.searchable.load(Ordering::Acquire) {
+        if !self.built.holds() {
             return Err(SearchError::NotBuilt);
         }
         let context = PlanContext {
@@ -234,24 +240,38 @@ impl Search {
             new_business_days: self.settings.new_business_days,
             revealed,
             window: paging.window(),
-            deadline: Some(deadline),
         };
         let plan = Arc::new(planner::plan(kind, query, &context));
-        // Never closed.
-        let permit = Arc::clone(&self.threads)
-            .acquire_owned()
-            .await
-            .map_err(|_| SearchError::Draining)?;
+        let turn = self.turn(&plan).await?;
         let (engine, planned) = (Arc::clone(&self.engine), Arc::clone(&plan));
+        let stop = Stop::at(deadline);
+        let waiting = stop.waiting();
         let started = Instant::now();
         let hits = tokio::task::spawn_blocking(move || {
-            // Given back when the work ends, not when the caller leaves.
-            let _permit = permit;
-            engine.search(&planned)
+            // Given back when the work ends, which is soon after the caller has left.
+            let _turn = turn;
+            engine.search(&planned, &stop)
         })
         .await??;
+        drop(waiting);
         metrics::histogram!("search_engine_duration_seconds").record(started.elapsed().as_secs_f64());
         Ok((plan, hits))
+    }
+
+    /// Waits for a thread. Costly searches have no more than half of them, so that they make each other wait, and not the
+    /// cheap ones.
+    async fn turn(&self, plan: &Plan) -> Result<[Option<OwnedSemaphorePermit>; 2], SearchError> {
+        // Neither is ever closed.
+        let permit = async |semaphore: &Arc<Semaphore>| {
+            let permit = Arc::clone(semaphore).acquire_owned().await;
+            permit.map_err(|_| SearchError::Draining)
+        };
+        let costly = if plan.words() > COSTLY_WORDS {
+            Some(permit(&self.costly).await?)
+        } else {
+            None
+        };
+        Ok([costly, Some(permit(&self.threads).await?)])
     }
 
     /// The addresses that the account has revealed of people on the page.

@@ -1,25 +1,26 @@
 //! When a search has to give up.
 
 use std::cell::Cell;
-use std::time::Instant;
+
+use crate::plan::Stop;
 
 /// The deadline of a search. Its parts share it: one looks at the clock now and then, all see the outcome.
 pub(super) struct Deadline {
-    at: Option<Instant>,
+    stop: Stop,
     passed: Cell<bool>,
 }
 
 impl Deadline {
-    pub(super) const fn new(at: Option<Instant>) -> Self {
+    pub(super) const fn new(stop: Stop) -> Self {
         Self {
-            at,
+            stop,
             passed: Cell::new(false),
         }
     }
 
     /// Looks at the clock; whether the deadline has passed.
     pub(super) fn look(&self) -> bool {
-        if self.at.is_some_and(|at| Instant::now() >= at) {
+        if self.stop.is_due() {
             self.passed.set(true);
         }
         self.passed.get()

@@ -12,7 +12,7 @@ use super::schema::Fields;
 use super::search::search;
 use super::settings::IndexSettings;
 use crate::document::{Change, Document};
-use crate::plan::{EngineError, Hits, Kind, Plan};
+use crate::plan::{EngineError, Hits, Kind, Plan, Stop};
 
 const COMPANIES: &str = "companies";
 const PEOPLE: &str = "people";
@@ -172,12 +172,12 @@ impl Generation {
         })
     }
 
-    pub(super) fn search(&self, plan: &Plan) -> Result<Hits, EngineError> {
+    pub(super) fn search(&self, plan: &Plan, stop: &Stop) -> Result<Hits, EngineError> {
         let half = match plan.kind {
             Kind::Company => &self.companies,
             Kind::Person => &self.people,
         };
-        search(&half.searcher(), &self.fields, plan)
+        search(&half.searcher(), &self.fields, plan, stop)
     }
 
     /// Does some writing. What fails, or panics, leaves the state of the last commit behind: of a writer that has

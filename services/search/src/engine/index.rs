@@ -9,7 +9,7 @@ use super::generation::{Generation, IndexStatus};
 use super::place::{Place, Turn};
 use super::settings::IndexSettings;
 use crate::document::Change;
-use crate::plan::{Engine, EngineError, Hits, Plan};
+use crate::plan::{Engine, EngineError, Hits, Plan, Stop};
 
 /// The index.
 #[derive(Debug)]
@@ -142,6 +142,12 @@ impl Index {
         })
     }
 
+    /// Removes what is left of a rebuild that was dropped.
+    pub fn discard_rebuild(&self) -> Result<(), IndexError> {
+        let _turn = Turn::take(&self.place)?;
+        self.place.remove_all_but(Some(self.current().number))
+    }
+
     /// Lets the rebuilt generation serve in place of the old one, which is removed. Searches that are under way end
     /// on the old one. After an error the old one goes on serving.
     ///
@@ -180,8 +186,8 @@ impl Index {
 }
 
 impl Engine for Index {
-    fn search(&self, plan: &Plan) -> Result<Hits, EngineError> {
-        self.current().generation.search(plan)
+    fn search(&self, plan: &Plan, stop: &Stop) -> Result<Hits, EngineError> {
+        self.current().generation.search(plan, stop)
     }
 }
 

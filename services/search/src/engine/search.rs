@@ -15,12 +15,17 @@ use super::segment::{Segment, first};
 use super::top::Top;
 use super::window::Window;
 use crate::plan::{
-    Condition, EngineError, Hit, Hits, NumberField, Order, OrderBy, OrderPosition, OrderValue, Plan,
+    Condition, EngineError, Hit, Hits, NumberField, Order, OrderBy, OrderPosition, OrderValue, Plan, Stop,
 };
 
 /// Answers a plan from a searcher of the plan's kind.
-pub(super) fn search(searcher: &Searcher, fields: &Fields, plan: &Plan) -> Result<Hits, EngineError> {
-    let deadline = Rc::new(Deadline::new(plan.deadline));
+pub(super) fn search(
+    searcher: &Searcher,
+    fields: &Fields,
+    plan: &Plan,
+    stop: &Stop,
+) -> Result<Hits, EngineError> {
+    let deadline = Rc::new(Deadline::new(stop.clone()));
     let hits = Search {
         searcher,
         fields,

@@ -74,7 +74,6 @@ pub struct Feed {
     /// Held while the serving index is written, or replaced.
     writing: Mutex<()>,
     rebuilding: AtomicBool,
-    searchable: Arc<AtomicBool>,
 }
 
 /// The index, and how far it has come.
@@ -125,22 +124,15 @@ impl Feed {
             shutdown,
             writing: Mutex::new(()),
             rebuilding: AtomicBool::new(false),
-            searchable: Arc::new(AtomicBool::new(false)),
         })
     }
 
-    /// Whether the index holds records: from when it has been built, for ever.
-    #[must_use]
-    pub fn searchable(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.searchable)
-    }
-
-    /// Follows until the process drains. The condition holds from when the index has been built.
+    /// Follows until the process drains. The condition holds from when the index has been built, for ever.
     pub async fn run(self: Arc<Self>, built: Condition) {
         let mut pause = self.settings.interval;
         // What was built by an earlier process is good enough to begin with, even if the records are out of reach.
         if self.position().await.is_ok_and(|position| position.is_some()) {
-            self.note_built(&built);
+            built.set(true);
         }
         while !self.shutdown.is_draining() {
             let wait = match self.advance(&built).await {
@@ -226,26 +218,27 @@ impl Feed {
         let feed = self.store.feed().await?;
         match self.position().await? {
             Some(position) if feed.can_follow(position) => {
+                // By whomever: this task, an earlier process, or a rebuild that was ordered.
+                built.set(true);
                 self.note(position, feed.position).await?;
                 if position == feed.position {
                     return Ok(Advance::Level);
                 }
             }
             position => {
+                if self.rebuilding.swap(true, Ordering::AcqRel) {
+                    // It was ordered a moment ago, and will do.
+                    return Ok(Advance::Level);
+                }
                 tracing::info!(
                     ?position,
                     feed.position,
                     feed.pruned_to,
                     "the index is built from all records"
                 );
-                if self.rebuilding.swap(true, Ordering::AcqRel) {
-                    // It was ordered a moment ago, and will do.
-                    return Ok(Advance::Level);
-                }
                 let done = self.build_and_switch().await;
                 self.rebuilding.store(false, Ordering::Release);
                 done?;
-                self.note_built(built);
                 return Ok(Advance::Behind);
             }
         }
@@ -261,8 +254,18 @@ impl Feed {
         }
     }
 
-    /// Builds a new index beside the one that serves, and lets it take over.
+    /// Builds a new index beside the one that serves, and lets it take over. If that fails, nothing is left of it: its
+    /// room may be what is missing.
     async fn build_and_switch(&self) -> Result<(), FeedError> {
+        let done = self.try_build_and_switch().await;
+        if done.is_err() {
+            let index = Arc::clone(&self.index);
+            tokio::task::spawn_blocking(move || index.discard_rebuild()).await??;
+        }
+        done
+    }
+
+    async fn try_build_and_switch(&self) -> Result<(), FeedError> {
         let index = Arc::clone(&self.index);
         let rebuild = Arc::new(tokio::task::spawn_blocking(move || index.rebuild()).await??);
         build::fill(&self.store, &rebuild, &self.shutdown).await?;
@@ -322,11 +325,6 @@ impl Feed {
         metrics::gauge!("search_feed_last_contact_timestamp_seconds")
             .set(self.ambient.now().timestamp() as f64);
         Ok(())
-    }
-
-    fn note_built(&self, built: &Condition) {
-        self.searchable.store(true, Ordering::Release);
-        built.set(true);
     }
 
     async fn prune_once(&self) -> Result<i64, StoreError> {

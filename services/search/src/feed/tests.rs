@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use super::*;
 use crate::engine::{IndexSettings, Opened};
 use crate::plan::{Condition as PlanCondition, Engine as _, InValue, Kind, Order, OrderBy, OrderField, Plan};
-use crate::plan::{Ranking, TextField, Window};
+use crate::plan::{Ranking, Stop, TextField, Window};
 use crate::record::{Company, Person, PlaceText};
 use crate::store::write::{Batch, Delete, Put};
 
@@ -142,9 +142,8 @@ impl Stage {
                 skip: 0,
                 limit: 1000,
             },
-            deadline: None,
         };
-        let hits = self.index.search(&plan).unwrap();
+        let hits = self.index.search(&plan, &Stop::never()).unwrap();
         assert_eq!(hits.total, hits.hits.len() as u64);
         hits.hits.into_iter().map(|hit| hit.row).collect()
     }
@@ -450,6 +449,20 @@ async fn the_index_can_be_built_anew_while_records_change(pool: PgPool) {
             with_title
         );
     }
+}
+
+#[sqlx::test]
+async fn whoever_builds_the_index_it_is_built(pool: PgPool) {
+    let dir = TempDir::new().unwrap();
+    let stage = stage(pool, dir.path());
+    stage.write(&stage.company("one", "One")).await;
+    assert!(stage.feed.rebuild());
+    while stage.feed.rebuilding.load(Ordering::Acquire) {
+        tokio::task::yield_now().await;
+    }
+    assert!(!stage.built.holds());
+    stage.feed.advance(&stage.built).await.unwrap();
+    assert!(stage.built.holds());
 }
 
 #[sqlx::test]

@@ -68,6 +68,33 @@ fn a_place_is_found_by_all_its_names() {
 }
 
 #[test]
+fn names_that_everyone_uses_are_known() {
+    for (location, city, region, country) in [
+        ("Frankfurt", "Frankfurt am Main", "Hesse", "DE"),
+        ("Frankfurt, Germany", "Frankfurt", "", "DE"),
+        ("Frankfurt/Main", "Frankfurt am Main", "", "DE"),
+        ("NRW", "Köln", "Nordrhein-Westfalen", "DE"),
+        ("the US", "Chicago", "IL", "US"),
+        ("The United States", "Chicago", "", "US"),
+        ("Rio", "Rio de Janeiro", "", "BR"),
+        ("Mexico DF", "Mexico City", "", "MX"),
+        ("Luik", "Liège", "", "BE"),
+        ("BVI", "Road Town", "", "VG"),
+        ("ประเทศไทย", "Bangkok", "", "TH"),
+        ("Washington, DC", "Washington", "DC", "US"),
+    ] {
+        assert!(finds(location, city, region, country), "{location}");
+    }
+    assert!(!finds(
+        "Frankfurt, Hesse",
+        "Frankfurt (Oder)",
+        "Brandenburg",
+        "DE"
+    ));
+    assert!(!finds("Washington, DC", "Bellevue", "Washington", "US"));
+}
+
+#[test]
 fn parts_narrow() {
     assert!(finds("Springfield, IL, USA", "Springfield", "Illinois", "US"));
     assert!(finds("Springfield, IL", "Springfield", "IL", "US"));

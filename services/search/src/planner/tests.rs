@@ -13,7 +13,6 @@ fn context() -> PlanContext<'static> {
             skip: 0,
             limit: 25,
         },
-        deadline: None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Keyword lists: alternatives of words and quoted phrases.
 
+use std::collections::HashSet;
+
 use proto::alternatives::{Part, Separator, parts, split};
 
 use super::slots::{Comparison, asked_phrase, whole};
@@ -33,7 +35,7 @@ pub fn alternatives(text: &str) -> Vec<Alternative> {
 #[must_use]
 pub fn any(alternatives: &[Alternative]) -> Option<InValue> {
     one_or_many(
-        alternatives.iter().map(Alternative::holds).collect(),
+        each_once(alternatives.iter().map(Alternative::holds)),
         InValue::Any,
     )
 }
@@ -72,7 +74,7 @@ impl Alternative {
             }
         });
         // Never empty, since no piece is.
-        one_or_many(phrases.map(InValue::Phrase).collect(), InValue::All).unwrap_or(InValue::All(Vec::new()))
+        one_or_many(each_once(phrases.map(InValue::Phrase)), InValue::All).unwrap_or(InValue::All(Vec::new()))
     }
 
     /// Its degrees for the ranking.
@@ -112,6 +114,14 @@ impl Alternative {
             .flat_map(|piece| asked_phrase(&piece.words, comparison(piece)))
             .collect()
     }
+}
+
+/// Without repetitions, which cost as much as what they repeat and change nothing.
+fn each_once(expressions: impl Iterator<Item = InValue>) -> Vec<InValue> {
+    let mut seen = HashSet::new();
+    expressions
+        .filter(|expression| seen.insert(expression.clone()))
+        .collect()
 }
 
 /// A single expression as it is, several put together, none for none.
@@ -165,6 +175,13 @@ mod tests {
             holds("東京 電力"),
             [InValue::All(vec![phrase(&["東", "京"]), phrase(&["電", "力"])])]
         );
+    }
+
+    #[test]
+    fn what_is_repeated_is_asked_once() {
+        assert_eq!(holds("cars cars CARS car"), [stems(&["car"])]);
+        let repeated = any(&alternatives("cars, car, trucks, Cars")).unwrap();
+        assert_eq!(repeated, InValue::Any(vec![stems(&["car"]), stems(&["truck"])]));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Job titles: usual short forms written out.
 //!
-//! Each short form becomes its words, in titles and in what is asked for, so that either spelling finds the other.
+//! Each short form becomes its words, in titles and in what is asked for, so that either spelling finds the other. Who
+//! asks for a short form asks for its words together: an executive vice president and chief operating officer is no CEO.
 //! Short forms that stand for several titles (`CPO`, `PM`, `MD`) are left as they are.
 
 use super::stem;
@@ -53,7 +54,10 @@ pub fn title_words(text: &str) -> Vec<Word> {
     let mut at = 0;
     while at < cut.len() {
         if let Some((taken, long)) = short_form(&cut[at..]) {
-            written.extend(long.split(' ').map(Word::plain));
+            written.extend(long.split(' ').enumerate().map(|(number, word)| Word {
+                continues: number > 0,
+                ..Word::plain(word)
+            }));
             at += taken;
         } else {
             written.push(cut[at].clone());

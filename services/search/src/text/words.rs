@@ -1,6 +1,6 @@
 //! Words: runs of letters and digits.
 //!
-//! `+` and `#` right after a letter belong to the word (`c++`, `c#`). In scripts that are written without spaces
+//! `+` and `#` right after a letter belong to the word (`c++`, `c#`), unless another word follows at once. In scripts that are written without spaces
 //! each character is a word of its own that continues the one before it, so that a part of a text is found as the
 //! sequence of its characters.
 
@@ -108,7 +108,9 @@ fn cut(caseless: &str) -> Vec<Word> {
     for (at, character) in caseless.char_indices() {
         let next = match classify(character) {
             Class::Mark if class != Class::Separator => continue,
-            Class::Sign if class == Class::Letter && letter.is_alphabetic() => continue,
+            Class::Sign if class == Class::Letter && letter.is_alphabetic() && ends_word(&caseless[at..]) => {
+                continue;
+            }
             Class::Mark | Class::Sign => Class::Separator,
             next => next,
         };
@@ -122,6 +124,12 @@ fn cut(caseless: &str) -> Vec<Word> {
     }
     push(&mut words, &caseless[start..], class, continues);
     words
+}
+
+/// Whether no letter or digit follows the signs: between two of them (`Bang+Olufsen`) they only separate.
+fn ends_word(signs: &str) -> bool {
+    let next = signs.trim_start_matches(['+', '#']).chars().next();
+    !next.is_some_and(|next| matches!(classify(next), Class::Letter | Class::Character))
 }
 
 fn push(words: &mut Vec<Word>, raw: &str, class: Class, continues: bool) {
@@ -204,6 +212,8 @@ mod tests {
             ("O'Brien’s", &["o", "brien", "s"]),
             ("e-commerce/B2B", &["e", "commerce", "b2b"]),
             ("C++, C# & F#.", &["c++", "c#", "f#"]),
+            ("Huber+Suhner, Data#3", &["huber", "suhner", "data", "3"]),
+            ("C#/C++, C+-", &["c#", "c++", "c+"]),
             ("+49 #1 3+4 ++", &["49", "1", "3", "4"]),
             ("Ｃ＋＋", &["c++"]),
             ("é+", &["e+"]),

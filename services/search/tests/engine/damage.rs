@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use search::engine::{Index, Opened, Unreadable, Unusable};
-use search::plan::{Engine, Kind};
+use search::plan::{Engine, Kind, Stop};
 
 use crate::{document, everything, open, put, settings};
 
@@ -52,7 +52,13 @@ fn is_noticed(damage: impl Fn(&Path)) {
         let index = unusable.start_afresh().unwrap();
         assert_eq!(index.position(), None);
         index.apply(&[put(document(Kind::Company, 1))], 1).unwrap();
-        assert_eq!(index.search(&everything(Kind::Company, 1)).unwrap().total, 1);
+        assert_eq!(
+            index
+                .search(&everything(Kind::Company, 1), &Stop::never())
+                .unwrap()
+                .total,
+            1
+        );
         assert!(dir.path().join("set-aside/generation-000001").exists());
     }
 }

@@ -228,7 +228,6 @@ pub(crate) fn plan() -> impl Strategy<Value = Plan> {
             ranking,
             order,
             window,
-            deadline: None,
         }
     })
 }

@@ -17,7 +17,7 @@ use search::document::{Change, Document};
 use search::engine::{Index, IndexSettings, Opened};
 use search::plan::{
     Condition, Engine, Hits, Kind, NumberField, Order, OrderBy, OrderPosition, OrderValue, Plan, Ranking,
-    Window,
+    Stop, Window,
 };
 
 use made::{batches, id, pick, plan};
@@ -70,7 +70,6 @@ pub(crate) fn everything(kind: Kind, limit: usize) -> Plan {
             skip: 0,
             limit,
         },
-        deadline: None,
     }
 }
 
@@ -90,8 +89,8 @@ proptest! {
             reference.apply(batch);
         }
         for (mut plan, pick) in plans {
-            let expected = reference.search(&plan).unwrap();
-            prop_assert_eq!(&index.search(&plan).unwrap(), &expected, "{:#?}", plan);
+            let expected = reference.search(&plan, &Stop::never()).unwrap();
+            prop_assert_eq!(&index.search(&plan, &Stop::never()).unwrap(), &expected, "{:#?}", plan);
 
             // From each hit on, and from a position at which nothing stands.
             plan.window.after = Some(if expected.hits.is_empty() {
@@ -102,7 +101,7 @@ proptest! {
             if plan.order.by == OrderBy::Relevance && expected.hits.is_empty() {
                 continue;
             }
-            prop_assert_eq!(index.search(&plan).unwrap(), reference.search(&plan).unwrap(), "{:#?}", plan);
+            prop_assert_eq!(index.search(&plan, &Stop::never()).unwrap(), reference.search(&plan, &Stop::never()).unwrap(), "{:#?}", plan);
         }
     }
 
@@ -118,13 +117,13 @@ proptest! {
             index.apply(batch, position).unwrap();
         }
         plan.window = Window { after: None, skip: 0, limit: 1000 };
-        let all = index.search(&plan).unwrap();
+        let all = index.search(&plan, &Stop::never()).unwrap();
         prop_assert_eq!(all.total, all.hits.len() as u64);
 
         plan.window.limit = limit;
         let mut walked = Vec::new();
         loop {
-            let Hits { total, hits, more } = index.search(&plan).unwrap();
+            let Hits { total, hits, more } = index.search(&plan, &Stop::never()).unwrap();
             prop_assert_eq!(total, all.total);
             plan.window.after = hits.last().map(|hit| hit.position.clone());
             walked.extend(hits);

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use search::document::{Document, MAX_SLOTS};
 use search::plan::{
     Condition, Engine, InValue, Kind, NumberField, Order, OrderBy, OrderField, OrderPosition, OrderValue,
-    Slot, TextField,
+    Slot, Stop, TextField,
 };
 use uuid::Uuid;
 
@@ -46,7 +46,7 @@ fn found(documents: Vec<Document>, field: TextField, expression: InValue) -> Vec
         expression,
     };
     index
-        .search(&plan)
+        .search(&plan, &Stop::never())
         .unwrap()
         .hits
         .iter()
@@ -200,7 +200,7 @@ fn many_documents_come_in_order() {
         };
         for skip in [0, 4_000, 17_900] {
             plan.window.skip = skip;
-            let hits = index.search(&plan).unwrap();
+            let hits = index.search(&plan, &Stop::never()).unwrap();
             assert_eq!(hits.total, 18_000);
             assert_eq!(hits.more, skip < 17_000);
             let rows: Vec<&[u8]> = hits.hits.iter().map(|hit| &hit.row[..]).collect();
@@ -225,5 +225,5 @@ fn a_position_of_another_order_is_an_error() {
         value: OrderValue::Text("x".to_owned()),
         id: id(1),
     });
-    assert!(index.search(&plan).is_err());
+    assert!(index.search(&plan, &Stop::never()).is_err());
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use search::document::{Change, Document};
 use search::plan::{
     Condition, Engine, EngineError, Hit, Hits, InValue, Kind, Order, OrderBy, OrderPosition, OrderValue,
-    Phrase, Plan, RankGroup, Slot, TextField,
+    Phrase, Plan, RankGroup, Slot, Stop, TextField,
 };
 use uuid::Uuid;
 
@@ -48,7 +48,7 @@ impl Reference {
 }
 
 impl Engine for Reference {
-    fn search(&self, plan: &Plan) -> Result<Hits, EngineError> {
+    fn search(&self, plan: &Plan, _: &Stop) -> Result<Hits, EngineError> {
         let mut matching: Vec<Hit> = self
             .of(plan.kind)
             .values()

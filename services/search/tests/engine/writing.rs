@@ -7,12 +7,12 @@ use std::time::Instant;
 
 use search::document::Change;
 use search::engine::{Index, IndexError};
-use search::plan::{Condition, Engine, EngineError, Kind};
+use search::plan::{Condition, Engine, EngineError, Kind, Stop};
 
 use crate::{document, everything, id, open, put, settings};
 
 fn count(index: &Index, kind: Kind) -> u64 {
-    index.search(&everything(kind, 0)).unwrap().total
+    index.search(&everything(kind, 0), &Stop::never()).unwrap().total
 }
 
 /// A copy of the directory as it is: what a crash at this moment leaves. Files that the writer takes away meanwhile
@@ -39,7 +39,12 @@ fn a_new_index_is_empty_and_has_no_position() {
     let index = open(&dir.path().join("not/there/yet"));
     assert_eq!(index.position(), None);
     assert_eq!(count(&index, Kind::Company), 0);
-    assert!(!index.search(&everything(Kind::Person, 5)).unwrap().more);
+    assert!(
+        !index
+            .search(&everything(Kind::Person, 5), &Stop::never())
+            .unwrap()
+            .more
+    );
 }
 
 #[test]
@@ -84,7 +89,9 @@ fn of_several_changes_of_a_record_the_last_counts() {
     ];
     for position in 1..4 {
         index.apply(&changes, position).unwrap();
-        let hits = index.search(&everything(Kind::Company, 9)).unwrap();
+        let hits = index
+            .search(&everything(Kind::Company, 9), &Stop::never())
+            .unwrap();
         assert_eq!(hits.total, 1);
         assert_eq!(hits.hits[0].row, "later");
     }
@@ -304,12 +311,20 @@ fn an_abandoned_rebuild_is_cleared_away() {
 }
 
 #[test]
-fn a_passed_deadline_ends_a_search() {
+fn a_search_that_has_to_stop_stops() {
     let dir = tempfile::tempdir().unwrap();
     let index = open(dir.path());
     index.apply(&[put(document(Kind::Company, 1))], 1).unwrap();
     let mut plan = everything(Kind::Company, 1);
     plan.filter = Condition::Not(Box::new(Condition::Ids(Vec::new())));
-    plan.deadline = Some(Instant::now());
-    assert!(matches!(index.search(&plan), Err(EngineError::DeadlineExceeded)));
+    assert!(index.search(&plan, &Stop::never()).is_ok());
+    let passed = Stop::at(Instant::now());
+    let abandoned = Stop::never();
+    drop(abandoned.waiting());
+    for stop in [passed, abandoned] {
+        assert!(matches!(
+            index.search(&plan, &stop),
+            Err(EngineError::DeadlineExceeded)
+        ));
+    }
 }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proto::search::v1::{NewBusiness, SearchQuery, Sort, SortField, WebsiteStatus};
 use search::document::Change;
 use search::documents::{self, Employer};
-use search::plan::{Engine as _, Hits, Kind, Window};
+use search::plan::{Engine as _, Hits, Kind, Stop, Window};
 use search::planner::{self, PlanContext};
 use search::record::{Company, Employee, Founded, Person, PlaceText};
 use unicode_normalization::UnicodeNormalization as _;
@@ -91,10 +91,9 @@ impl World {
                 skip: 0,
                 limit: 250,
             },
-            deadline: None,
         };
         self.engine
-            .search(&planner::plan(kind, query, &context))
+            .search(&planner::plan(kind, query, &context), &Stop::never())
             .expect("an answer")
     }
 

@@ -8,7 +8,7 @@ use proto::search::v1::import_record::Change;
 use proto::search::v1::{CompanyRecord, PersonRecord, SearchQuery};
 use runtime::ambient::Ambient;
 use search::document::Change as Indexed;
-use search::plan::{Engine as _, Kind, Window};
+use search::plan::{Engine as _, Kind, Stop, Window};
 use search::planner::{self, PlanContext};
 use search::{documents, import};
 
@@ -175,10 +175,9 @@ fn the_service_finds_what_the_table_says() {
                 skip: 0,
                 limit: 1,
             },
-            deadline: None,
         };
         engine
-            .search(&planner::plan(kind, &case.query, &context))
+            .search(&planner::plan(kind, &case.query, &context), &Stop::never())
             .unwrap()
             .total
             == 1

@@ -218,7 +218,8 @@ pub(crate) fn words(text: &str) -> Vec<Word> {
                 match characters.get(end).copied() {
                     Some(next) if is_letter_or_digit(next) && !is_without_spaces(next) => last = next,
                     // They stay with the letter, however many they are.
-                    Some('+' | '#') if is_letter(last) => {}
+                    // Unless another word follows at once.
+                    Some('+' | '#') if is_letter(last) && !is_followed_by_word(&characters[end..]) => {}
                     _ => break,
                 }
                 end = marks_from(end + 1);
@@ -234,6 +235,11 @@ pub(crate) fn words(text: &str) -> Vec<Word> {
         at = end;
     }
     words
+}
+
+fn is_followed_by_word(signs: &[char]) -> bool {
+    let next = signs.iter().find(|sign| !matches!(sign, '+' | '#'));
+    next.is_some_and(|next| is_letter_or_digit(*next))
 }
 
 /// The places at which the words stand one after the other.

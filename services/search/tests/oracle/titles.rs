@@ -19,7 +19,16 @@ fn long_form(table: &str, short: &str) -> Option<Vec<Word>> {
         .split(',')
         .filter_map(|row| row.trim().split_once(' '))
         .find(|(form, _)| form.to_lowercase() == short)
-        .map(|(_, long)| words(long))
+        .map(|(_, long)| together(long))
+}
+
+/// Words that count only one behind the other.
+fn together(text: &str) -> Vec<Word> {
+    let mut words = words(text);
+    for word in words.iter_mut().skip(1) {
+        word.glued = true;
+    }
+    words
 }
 
 /// The words of a title, its short forms written out.
@@ -38,7 +47,7 @@ pub(crate) fn title_words(title: &str) -> Vec<Word> {
         });
         let vice_pres = || {
             let vice = rest.len() > 1 && first.plain == "vice" && rest[1].plain == "pres";
-            vice.then(|| (2, words("vice president")))
+            vice.then(|| (2, together("vice president")))
         };
         let alone = || {
             let long =

@@ -17,7 +17,7 @@ use proto::search::v1::{
 use proto::violation::{self, Violation};
 use runtime::ambient::Ambient;
 use runtime::grpc_server;
-use runtime::process::Process;
+use runtime::process::{self, Process};
 use runtime::readiness::Readiness;
 use runtime::settings::Settings;
 use runtime::shutdown::Shutdown;
@@ -30,7 +30,6 @@ use search::search::Search;
 use search::store::Store;
 use sqlx::PgPool;
 use tempfile::TempDir;
-use tokio::net::TcpListener;
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint};
@@ -120,14 +119,9 @@ pub(crate) async fn serve(pool: &PgPool) -> Served {
         ambient.clone(),
         shutdown.clone(),
     );
-    shutdown.spawn_critical("feed", Arc::clone(&feed).run(readiness.condition("built")));
-    let search = Search::new(
-        store.clone(),
-        index,
-        feed.searchable(),
-        config.search,
-        ambient.clone(),
-    );
+    let built = readiness.condition("the index is built");
+    shutdown.spawn_critical("feed", Arc::clone(&feed).run(built.clone()));
+    let search = Search::new(store.clone(), index, built, config.search, ambient.clone());
     let domain = search.clone();
     let recorder = Recorder {
         store,
@@ -135,9 +129,9 @@ pub(crate) async fn serve(pool: &PgPool) -> Served {
         shutdown: shutdown.clone(),
     };
     let service = grpc::service(SearchApi { search }, RecordApi { recorder }, IndexApi { feed });
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    let process = Process::new(listener, ambient.clone(), readiness.clone(), shutdown.clone());
+    let socket = process::bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let address = format!("http://{}", socket.local_addr().unwrap());
+    let process = Process::new(socket, ambient.clone(), readiness.clone(), shutdown.clone());
     let serving = grpc_server::serve(process, config.grpc, service);
     shutdown.spawn(async move { serving.await.unwrap() });
     until(async || readiness.is_ready().then_some(())).await;
