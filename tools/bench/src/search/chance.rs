@@ -1,7 +1,7 @@
 //! Chance that is the same for the same seed, on every machine: each fact of each record draws from a stream of its own,
 //! so that any record can be made at any time, by any task, in any order.
 
-/// A stream of draws (SplitMix64).
+/// A stream of draws (`SplitMix64`).
 pub(super) struct Chance(u64);
 
 impl Chance {

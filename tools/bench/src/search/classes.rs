@@ -204,7 +204,7 @@ impl Terms<'_> {
     fn name(&self, chance: &mut Chance, number: u64) -> Option<Question> {
         let name = self.data.core_name(chance.below(self.data.companies()));
         let mut words = text::words(&name);
-        words.truncate(if number % 2 == 0 { 2 } else { 1 });
+        words.truncate(if number.is_multiple_of(2) { 2 } else { 1 });
         if !name.is_ascii() {
             return None;
         }
@@ -227,7 +227,7 @@ impl Terms<'_> {
     fn title(&self, chance: &mut Chance, number: u64) -> Option<String> {
         let title = self.data.title(chance.below(self.data.people()))?;
         let last = title.split(' ').next_back()?.to_owned();
-        Some(if number % 2 == 0 { title } else { last })
+        Some(if number.is_multiple_of(2) { title } else { last })
     }
 
     fn title_type_and_city(&self, chance: &mut Chance, number: u64) -> Option<Question> {
@@ -268,7 +268,7 @@ impl Terms<'_> {
             query: SearchQuery {
                 job_titles: vec![title],
                 location: city.asked.to_owned(),
-                sort: sort(SortField::InfoUpdatedAt),
+                sort: Some(sort(SortField::InfoUpdatedAt)),
                 ..SearchQuery::default()
             },
             sql: sql::THROUGH_PEOPLE,
@@ -285,7 +285,7 @@ impl Terms<'_> {
             tags.get(index(chance.below(tags.len().max(1) as u64))).cloned()
         };
         let tags = vec![tag()?, tag()?];
-        let is_new = number % 2 == 0;
+        let is_new = number.is_multiple_of(2);
         let keys = tags.iter().map(|tag| text::words(tag).join(" ")).collect();
         let (business, website, sql) = if is_new {
             (NewBusiness::Yes, WebsiteStatus::Has, sql::TAGS_NEW_WITH_WEBSITE)
@@ -390,11 +390,11 @@ impl super::sample::Pattern {
     }
 }
 
-fn sort(field: SortField) -> Option<Sort> {
-    Some(Sort {
+fn sort(field: SortField) -> Sort {
+    Sort {
         field: field.into(),
         direction: SortDirection::Unspecified.into(),
-    })
+    }
 }
 
 /// A page of a long list.
@@ -403,7 +403,7 @@ fn page(kind: Kind, field: SortField, page: i64, sql: &'static str) -> Question 
         kind,
         query: SearchQuery {
             page: Some(page),
-            sort: sort(field),
+            sort: Some(sort(field)),
             ..SearchQuery::default()
         },
         sql,
@@ -416,7 +416,7 @@ pub(super) async fn cursors(ours: &Ours, pool: &PgPool) -> Result<Class, BoxErro
     let mut query = SearchQuery {
         cursor: Some(String::new()),
         limit: Some(250),
-        sort: sort(SortField::InfoUpdatedAt),
+        sort: Some(sort(SortField::InfoUpdatedAt)),
         website_status: WebsiteStatus::Has.into(),
         fields: vec!["id".to_owned()],
         ..SearchQuery::default()

@@ -346,15 +346,16 @@ impl Data {
         if chance.percent(3) {
             return None;
         }
-        let mut description: String = sentences
+        let mut all: Vec<&str> = sentences
             .iter()
             .take(index(1 + chance.below(2)))
-            .map(|sentence| format!("{sentence} "))
+            .map(String::as_str)
             .collect();
         let other = &chance.pick(&self.sample.patterns).sentences;
         if !other.is_empty() {
-            description.push_str(chance.pick(other).as_str());
+            all.push(chance.pick(other).as_str());
         }
+        let description = all.join(" ");
         (!description.trim().is_empty()).then_some(description)
     }
 

@@ -92,7 +92,7 @@ pub(super) enum Until {
     Told,
 }
 
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 
 /// All searches over and over, by so many clients at once, each with one under way at a time.
 pub(super) async fn repeated(

@@ -112,7 +112,7 @@ pub(super) fn vector(values: &[Vec<String>]) -> String {
     for (number, value) in values.iter().enumerate() {
         for (offset, word) in value.iter().enumerate() {
             let position = (number * GAP + offset + 1).min(LAST);
-            vector.push_str(&format!("'{word}':{position} "));
+            vector.extend(["'", word, "':", &position.to_string(), " "]);
         }
     }
     vector
