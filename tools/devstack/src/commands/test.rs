@@ -25,7 +25,8 @@ pub(super) struct Test {
     #[arg(long, short, value_name = "PACKAGE")]
     package: Vec<String>,
 
-    /// Compare the search with its oracle on 20,000 requests, others each time, rather than on the same 1,000
+    /// Compare the search with its oracle on 20,000 requests, others each time, rather than on the same 1,000, and index
+    /// with database after 200 crashes, rather than 4
     #[arg(long)]
     long: bool,
 
@@ -36,6 +37,9 @@ pub(super) struct Test {
 
 /// Requests of a long run.
 const LONG_CASES: u32 = 20_000;
+
+/// How often it kills what it can while records are imported.
+const LONG_ROUNDS: u32 = 200;
 
 impl Test {
     pub(super) fn run(self) -> Result<ExitCode, Error> {
@@ -70,7 +74,8 @@ impl Test {
             ));
             command
                 .env("DS_TEST__ORACLE_CASES", LONG_CASES.to_string())
-                .env("DS_TEST__ORACLE_SEED", seed.to_string());
+                .env("DS_TEST__ORACLE_SEED", seed.to_string())
+                .env("DS_TEST__FAULT_ROUNDS", LONG_ROUNDS.to_string());
         }
         let status = command
             .args(self.filter)

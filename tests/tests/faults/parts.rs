@@ -1,4 +1,4 @@
-//! What dies comes back by itself. Each test has a system of its own.
+//! Each part dies while the others run.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use system_tests::{Account, World, company};
 
 /// Longest wait for the system to heal; far beyond what is promised, since tests hold no time.
-const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();

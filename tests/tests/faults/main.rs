@@ -1,0 +1,7 @@
+//! What dies comes back by itself, and nothing is lost. Each test has a system of its own.
+
+#![expect(clippy::unwrap_used, reason = "what a test needs and does not get fails it")]
+
+mod index;
+mod parts;
+mod replica;

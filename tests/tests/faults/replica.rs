@@ -1,0 +1,130 @@
+//! One replica of the search service, asked directly.
+
+use devstack::Environment;
+use proto::search::v1::import_record::Change;
+use proto::search::v1::index_service_client::IndexServiceClient;
+use proto::search::v1::record_service_client::RecordServiceClient;
+use proto::search::v1::search_service_client::SearchServiceClient;
+use proto::search::v1::{
+    Company, GetIndexStatusRequest, ImportRecord, ImportRequest, Person, RebuildIndexRequest,
+    SearchCompaniesRequest, SearchCompaniesResponse, SearchPeopleRequest, SearchPeopleResponse, SearchQuery,
+};
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Request, Status};
+
+/// The account that people are searched for.
+const ACCOUNT: &str = "faults";
+
+/// A connection to it, which is made anew when it breaks.
+#[derive(Clone)]
+pub(crate) struct Replica {
+    channel: Channel,
+    token: String,
+}
+
+impl Replica {
+    pub(crate) fn at(address: &str, environment: &Environment) -> Self {
+        Self {
+            channel: Endpoint::from_shared(address.to_owned()).unwrap().connect_lazy(),
+            token: format!("Bearer {}", environment.service_token),
+        }
+    }
+
+    fn with_token<T>(&self, message: T) -> Request<T> {
+        let mut request = Request::new(message);
+        let token = self.token.parse().unwrap();
+        request.metadata_mut().insert("authorization", token);
+        request
+    }
+
+    /// Imports these as one batch; the position from which they are searchable.
+    pub(crate) async fn import(&self, changes: Vec<Change>) -> Result<i64, Status> {
+        let records = (1..)
+            .zip(changes)
+            .map(|(line, change)| ImportRecord {
+                line,
+                change: Some(change),
+            })
+            .collect();
+        let batch = tokio_stream::once(ImportRequest { records });
+        let mut client = RecordServiceClient::new(self.channel.clone());
+        let mut answers = client.import(self.with_token(batch)).await?.into_inner();
+        let answer = answers.message().await?;
+        let answer = answer.ok_or_else(|| Status::unavailable("the batch was not answered"))?;
+        assert!(answer.rejected.is_empty(), "{:?}", answer.rejected);
+        Ok(answer.position)
+    }
+
+    pub(crate) async fn companies(&self, query: SearchQuery) -> Result<SearchCompaniesResponse, Status> {
+        let request = self.with_token(SearchCompaniesRequest { query: Some(query) });
+        let mut client = SearchServiceClient::new(self.channel.clone());
+        Ok(client.search_companies(request).await?.into_inner())
+    }
+
+    pub(crate) async fn people(&self, query: SearchQuery) -> Result<SearchPeopleResponse, Status> {
+        let request = self.with_token(SearchPeopleRequest {
+            account_id: ACCOUNT.to_owned(),
+            query: Some(query),
+        });
+        let mut client = SearchServiceClient::new(self.channel.clone());
+        Ok(client.search_people(request).await?.into_inner())
+    }
+
+    /// All companies that meet the query, by cursor.
+    pub(crate) async fn all_companies(&self, mut query: SearchQuery) -> Vec<Company> {
+        let mut all = Vec::new();
+        loop {
+            query.limit = Some(250);
+            let answer = self.companies(query.clone()).await.unwrap();
+            all.extend(answer.companies);
+            let page = answer.page.unwrap();
+            let Some(cursor) = page.next_cursor else {
+                assert_eq!(usize::try_from(page.total), Ok(all.len()));
+                return all;
+            };
+            query.cursor = Some(cursor);
+        }
+    }
+
+    /// All people who meet the query, by cursor.
+    pub(crate) async fn all_people(&self, mut query: SearchQuery) -> Vec<Person> {
+        let mut all = Vec::new();
+        loop {
+            query.limit = Some(250);
+            let answer = self.people(query.clone()).await.unwrap();
+            all.extend(answer.people);
+            let page = answer.page.unwrap();
+            let Some(cursor) = page.next_cursor else {
+                assert_eq!(usize::try_from(page.total), Ok(all.len()));
+                return all;
+            };
+            query.cursor = Some(cursor);
+        }
+    }
+
+    /// Waits until searches see this position of the feed.
+    pub(crate) async fn wait_for(&self, position: i64) {
+        let reached = async {
+            loop {
+                let request = self.with_token(GetIndexStatusRequest {});
+                let mut client = IndexServiceClient::new(self.channel.clone());
+                if client
+                    .get_index_status(request)
+                    .await
+                    .is_ok_and(|status| status.into_inner().position >= position)
+                {
+                    return;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let waited = tokio::time::timeout(crate::parts::PATIENCE, reached).await;
+        assert!(waited.is_ok(), "{position} is not searchable");
+    }
+
+    pub(crate) async fn rebuild(&self) {
+        let request = self.with_token(RebuildIndexRequest {});
+        let mut client = IndexServiceClient::new(self.channel.clone());
+        assert!(client.rebuild_index(request).await.unwrap().into_inner().started);
+    }
+}
