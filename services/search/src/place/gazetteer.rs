@@ -87,7 +87,7 @@ pub struct Region {
 /// A city, town or village.
 #[derive(Debug)]
 pub struct City {
-    /// Id in GeoNames.
+    /// Id in GeoNames; from 4,000,000,001 one of our own.
     pub geonames_id: u32,
     /// Where it is.
     pub country: CountryId,

@@ -2,6 +2,7 @@
 
 #[path = "../engine/reference.rs"]
 mod reference;
+mod sample;
 
 use chrono::{DateTime, NaiveDate, Utc};
 use proptest::prelude::*;

@@ -158,3 +158,57 @@ fn a_regions_code_counts_in_its_country() {
     );
     assert_eq!(named("BY"), ["BY"]);
 }
+
+/// What nobody is called by: shorter than a name of a city may be, see [`SHORT_CITY_NAMES`].
+fn is_short(name: &str) -> bool {
+    name.chars().filter(|letter| letter.is_alphanumeric()).count() < 4
+}
+
+#[test]
+fn every_country_goes_by_its_codes_and_all_its_names() {
+    let gazetteer = Gazetteer::get();
+    let more = unzip(COUNTRY_NAMES);
+    let names = rows::<3>(COUNTRIES)
+        .flat_map(|[code, iso3, name]| [(code, code), (code, iso3), (code, name)])
+        .chain(rows::<2>(&more).flat_map(|[code, names]| names.split('|').map(move |name| (code, name))));
+    let (mut asked, mut lost) = (0, Vec::new());
+    for (code, name) in names {
+        asked += 1;
+        let is_it = |entity: &Entity| match entity {
+            Entity::Country(id) => gazetteer.country(*id).code == code,
+            _ => false,
+        };
+        let is_country = gazetteer.country_of_code(code).is_some() && !name.is_empty();
+        if is_country && !gazetteer.all_named(&words(name)).iter().any(is_it) {
+            lost.push(format!("{code} {name}"));
+        }
+    }
+    assert!(asked > 10_000, "{asked}");
+    assert_eq!(lost, [""; 0]);
+}
+
+#[test]
+fn every_large_city_goes_by_all_its_names() {
+    let gazetteer = Gazetteer::get();
+    let places = unzip(PLACES);
+    let (mut cities, mut lost) = (0, Vec::new());
+    for row in rows::<11>(&places) {
+        let [id, name, ascii, .., population, others] = row;
+        if population.parse::<u64>().unwrap() < 100_000 {
+            continue;
+        }
+        cities += 1;
+        let others = others.split('|').filter(|other| !is_short(other));
+        for name in [name, ascii].into_iter().chain(others) {
+            let is_it = |entity: &Entity| match entity {
+                Entity::City(city) => gazetteer.city(*city).geonames_id.to_string() == id,
+                _ => false,
+            };
+            if !gazetteer.all_named(&words(name)).iter().any(is_it) {
+                lost.push(format!("{id} {name}"));
+            }
+        }
+    }
+    assert!(cities > 4_000, "{cities}");
+    assert_eq!(lost, [""; 0]);
+}
