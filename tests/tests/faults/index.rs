@@ -160,6 +160,15 @@ async fn compare(world: &World, replica: &Replica) {
     }
 }
 
+/// Stops the writers at the end, whether the test goes well or not.
+struct StopAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Until so many more batches are answered.
 fn wait_for_answers(answered: &AtomicU64, more: u64) {
     let (begun, enough) = (Instant::now(), answered.load(Ordering::Relaxed) + more);
@@ -183,6 +192,7 @@ fn index_and_database_are_the_same_after_every_crash() {
                 let writing = write(replica.clone(), round * WRITERS + writer, &stop, &answered);
                 scope.spawn(|| world.operator.block_on(writing));
             }
+            let _stop = StopAtEnd(&stop);
             wait_for_answers(&answered, chance.random_range(1..30));
             let part = if round % 4 == 3 {
                 Part::Postgres
@@ -192,7 +202,6 @@ fn index_and_database_are_the_same_after_every_crash() {
             world.stack.kill(part).unwrap();
             world.stack.start_part(part).unwrap();
             wait_for_answers(&answered, 5);
-            stop.store(true, Ordering::Relaxed);
         });
         world.operator.block_on(compare(&world, &replica));
     }
@@ -307,6 +316,7 @@ fn a_walk_meets_every_unchanged_record_once_whatever_changes_around_it() {
                 operator.block_on(writer.import(changes.collect())).unwrap();
             }
         });
+        let _stop = StopAtEnd(&stop);
         let mut chance = StdRng::seed_from_u64(8);
         for (walk, field) in [SortField::Name, SortField::InfoUpdatedAt, SortField::Relevance]
             .into_iter()
@@ -344,6 +354,5 @@ fn a_walk_meets_every_unchanged_record_once_whatever_changes_around_it() {
             assert_eq!(met.len(), kept.len(), "{field:?}");
             assert_eq!(met.iter().cloned().collect::<BTreeSet<_>>(), kept, "{field:?}");
         }
-        stop.store(true, Ordering::Relaxed);
     });
 }

@@ -224,12 +224,17 @@ fn status_of(pid: i32) -> Option<String> {
 
 /// When the process started, by the system's word on it; nothing if it has ended and only waits to be collected.
 fn start(status: &str) -> Option<String> {
-    // Linux: `pid (name) state ...`, the start is the 22nd field; the name may hold blanks and parentheses.
-    // Elsewhere: `state day month date time year`.
+    // Linux: `pid (name) state ...`, the 20th field is the number of threads, the 22nd the start; the name may hold blanks
+    // and parentheses. Elsewhere: `state day month date time year`.
     let fields = status.rsplit_once(')').map_or(status, |(_, rest)| rest);
     let fields: Vec<&str> = fields.split_whitespace().collect();
     let state = fields.first()?;
-    if state.starts_with(['Z', 'X']) {
+    // While other threads are ending, so are its sockets: its port is still taken.
+    let has_other_threads = status.contains(')')
+        && fields
+            .get(17)
+            .is_some_and(|threads| !["0", "1"].contains(threads));
+    if state.starts_with(['Z', 'X']) && !has_other_threads {
         return None;
     }
     if status.contains(')') {
