@@ -103,7 +103,7 @@ fn read_feed(settings: &mut Settings) -> FeedSettings {
         ),
         batch: settings.bounded(
             "feed_batch",
-            10_000,
+            50_000,
             1..=100_000,
             "Most changed records that become searchable at once.",
         ),

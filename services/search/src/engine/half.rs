@@ -144,13 +144,14 @@ pub(super) fn write(writer: &IndexWriter, fields: &Fields, change: &Change) -> t
 
 /// For a commit several times a second: segments of up to a thousand documents are one layer, merged by fives, so
 /// that what is merged over and over is small; then layers by factors of four, so that millions of documents are in
-/// thirty segments at most, since each costs a search its look-ups. A segment a fifth of which is deleted is written
-/// anew.
+/// thirty segments at most, since each costs a search its look-ups. A segment half of which is deleted is written
+/// anew, with its layer: with a fifth, a bulk load of people, which replaces their companies one after the other, had
+/// the companies merged over and over.
 fn merge_policy() -> LogMergePolicy {
     let mut policy = LogMergePolicy::default();
     policy.set_min_num_segments(5);
     policy.set_min_layer_size(1_000);
     policy.set_level_log_size(2.0);
-    policy.set_del_docs_ratio_before_merge(0.2);
+    policy.set_del_docs_ratio_before_merge(0.5);
     policy
 }

@@ -1,20 +1,17 @@
 //! One step along the feed: the next changes, all from one snapshot, into the index, with their position.
 
 use std::collections::{BTreeSet, HashSet};
-use std::sync::Arc;
 
 use futures::TryStreamExt as _;
 use uuid::Uuid;
 
 use super::FeedError;
 use super::records::{
-    COMPANIES_AT_ONCE, Companies, PEOPLE_AT_ONCE, Records, Target, Writer, companies_of, load_companies,
-    with_employees,
+    COMPANIES_AT_ONCE, PEOPLE_AT_ONCE, Records, Target, Writer, companies_of, load_companies, with_employees,
 };
 use crate::plan::Kind;
-use crate::record::{Company, Person};
+use crate::store::Store;
 use crate::store::snapshot::{FeedChange, Snapshot};
-use crate::store::{Store, StoreError};
 
 /// How a step went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,13 +28,13 @@ pub(super) enum Followed {
 #[derive(Default)]
 struct Touched {
     /// Companies that changed themselves.
-    companies: HashSet<Uuid>,
+    companies: BTreeSet<Uuid>,
     /// External ids of the companies that changed themselves: all their people are touched.
     whole_companies: BTreeSet<String>,
     /// External ids of the companies whose documents are touched.
     company_documents: BTreeSet<String>,
     /// People that changed themselves.
-    people: HashSet<Uuid>,
+    people: BTreeSet<Uuid>,
 }
 
 impl Touched {
@@ -84,66 +81,61 @@ pub(super) async fn follow(
     Ok(Followed::To(last))
 }
 
-/// Writes the documents of all that is touched, as it is in the snapshot.
+/// Writes the documents of all that is touched, as it is in the snapshot. A document is far larger than its record, and
+/// the changes may be many, so only a few records are ever held at a time.
 async fn write(snapshot: &mut Snapshot, writer: &mut Writer, touched: &Touched) -> Result<(), FeedError> {
-    let people = load_people(snapshot, touched).await?;
-    let wanted: BTreeSet<&str> = touched
-        .company_documents
-        .iter()
-        .map(String::as_str)
-        .chain(companies_of(&people))
-        .collect();
-    let companies = load_companies(snapshot, &wanted.into_iter().collect::<Vec<_>>()).await?;
-
-    let mut records = Records {
-        gone: gone(touched, &companies, &people),
+    let mut there = HashSet::new();
+    write_people(snapshot, writer, touched, &mut there).await?;
+    write_companies(snapshot, writer, touched, &mut there).await?;
+    write_people_of_companies(snapshot, writer, touched).await?;
+    let gone = Records {
+        gone: gone(touched, &there),
         ..Records::default()
     };
-    records.add_people(people, &companies);
-    writer.write(records).await?;
-    write_companies(snapshot, writer, touched, &companies).await?;
-    write_people_of_companies(snapshot, writer, touched, &companies).await
-}
-
-async fn load_people(snapshot: &mut Snapshot, touched: &Touched) -> Result<Vec<Person>, StoreError> {
-    if touched.people.is_empty() {
-        return Ok(Vec::new());
-    }
-    snapshot
-        .people(&touched.people.iter().copied().collect::<Vec<_>>())
-        .await
+    writer.write(gone).await
 }
 
 /// Records that changed and are not there: deleted, or deleted and imported again under another id.
-fn gone(touched: &Touched, companies: &Companies, people: &[Person]) -> Vec<(Kind, Uuid)> {
-    let there: HashSet<Uuid> = companies
-        .values()
-        .map(|company| company.id)
-        .chain(people.iter().map(|person| person.id))
-        .collect();
+fn gone(touched: &Touched, there: &HashSet<Uuid>) -> Vec<(Kind, Uuid)> {
     let companies = touched.companies.iter().map(|id| (Kind::Company, *id));
     let people = touched.people.iter().map(|id| (Kind::Person, *id));
-    companies
-        .chain(people)
-        .filter(|(_, id)| !there.contains(id))
-        .collect()
+    let all = companies.chain(people);
+    all.filter(|(_, id)| !there.contains(id)).collect()
 }
 
+/// Writes the people that changed themselves, and adds the ids of those that are there.
+async fn write_people(
+    snapshot: &mut Snapshot,
+    writer: &mut Writer,
+    touched: &Touched,
+    there: &mut HashSet<Uuid>,
+) -> Result<(), FeedError> {
+    // In the order of their ids those of a company are mostly together, as they were imported.
+    let ids: Vec<Uuid> = touched.people.iter().copied().collect();
+    for some in ids.chunks(PEOPLE_AT_ONCE) {
+        let people = snapshot.people(some).await?;
+        there.extend(people.iter().map(|person| person.id));
+        let companies = load_companies(snapshot, &companies_of(&people)).await?;
+        let mut records = Records::default();
+        records.add_people(people, &companies);
+        writer.write(records).await?;
+    }
+    Ok(())
+}
+
+/// Writes the companies that are touched, and adds the ids of those that are there.
 async fn write_companies(
     snapshot: &mut Snapshot,
     writer: &mut Writer,
     touched: &Touched,
-    companies: &Companies,
+    there: &mut HashSet<Uuid>,
 ) -> Result<(), FeedError> {
-    let companies: Vec<Arc<Company>> = touched
-        .company_documents
-        .iter()
-        .filter_map(|id| companies.get(id))
-        .map(Arc::clone)
-        .collect();
-    for some in companies.chunks(COMPANIES_AT_ONCE) {
+    let ids: Vec<&str> = touched.company_documents.iter().map(String::as_str).collect();
+    for some in ids.chunks(COMPANIES_AT_ONCE) {
+        let companies = load_companies(snapshot, some).await?;
+        there.extend(companies.values().map(|company| company.id));
         let records = Records {
-            companies: with_employees(snapshot, some.to_vec()).await?,
+            companies: with_employees(snapshot, companies.into_values().collect()).await?,
             ..Records::default()
         };
         writer.write(records).await?;
@@ -156,22 +148,21 @@ async fn write_people_of_companies(
     snapshot: &mut Snapshot,
     writer: &mut Writer,
     touched: &Touched,
-    companies: &Companies,
 ) -> Result<(), FeedError> {
-    if touched.whole_companies.is_empty() {
-        return Ok(());
-    }
     let ids: Vec<&str> = touched.whole_companies.iter().map(String::as_str).collect();
-    let people = snapshot
-        .people_of(&ids)
-        .try_filter(|person| std::future::ready(!touched.people.contains(&person.id)))
-        .try_chunks(PEOPLE_AT_ONCE)
-        .map_err(|chunk| chunk.1);
-    let mut people = std::pin::pin!(people);
-    while let Some(some) = people.try_next().await? {
-        let mut records = Records::default();
-        records.add_people(some, companies);
-        writer.write(records).await?;
+    for some in ids.chunks(COMPANIES_AT_ONCE) {
+        let companies = load_companies(snapshot, some).await?;
+        let people = snapshot
+            .people_of(some)
+            .try_filter(|person| std::future::ready(!touched.people.contains(&person.id)))
+            .try_chunks(PEOPLE_AT_ONCE)
+            .map_err(|chunk| chunk.1);
+        let mut people = std::pin::pin!(people);
+        while let Some(some) = people.try_next().await? {
+            let mut records = Records::default();
+            records.add_people(some, &companies);
+            writer.write(records).await?;
+        }
     }
     Ok(())
 }
