@@ -154,12 +154,15 @@ impl Stack {
             let _ = temporary.keep();
             (folder, reaper)
         };
-        let id: String = folder
-            .path()
-            .to_string_lossy()
+        // Names of databases are made of it.
+        let name = folder.path().file_name().unwrap_or_default().to_string_lossy();
+        let id: String = name
             .rsplit('-')
             .next()
             .unwrap_or_default()
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .collect::<String>()
             .to_lowercase();
         let plan = Plan {
             binaries,
