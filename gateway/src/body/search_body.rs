@@ -140,7 +140,8 @@ pub const PROPERTIES: [Property; 20] = [
     Property {
         name: "jobTitles",
         kind: Kind::Texts(|query| &mut query.job_titles),
-        doc: "Job titles, each item an alternative, by the rule of `businessType`; usual short forms are equal (VP, \
+        doc: "Job titles, each item an alternative whose words all occur in any order (a comma within an item only separates \
+              words), quotes as in `businessType`; usual short forms are equal (VP, \
               CEO, CTO, ...). Of companies: those with at least one person of such a title.",
         example: "[\"CTO\", \"head of engineering\"]",
     },

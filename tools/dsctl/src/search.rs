@@ -26,7 +26,7 @@ pub(crate) struct Search {
     /// Business types or tags: keywords, comma-separated
     #[arg(long, value_name = "KEYWORDS")]
     business_type: Option<String>,
-    /// Places; alternatives separated by `;`
+    /// Places, `;` between alternatives; of companies also those with people there (see locationMatch)
     #[arg(long, value_name = "PLACES")]
     location: Option<String>,
     /// Website of the company
@@ -165,15 +165,19 @@ impl Search {
                     "email",
                     "id",
                 ],
-                Kind::Companies => vec![
-                    "name",
-                    "domain",
-                    "businessTypes",
-                    "location.city",
-                    "location.country",
-                    "employeeCount",
-                    "id",
-                ],
+                Kind::Companies => {
+                    let place: &[&str] = if self.location.is_some() {
+                        &["location.city", "location.country", "locationMatch"]
+                    } else {
+                        &["location.city", "location.country"]
+                    };
+                    [
+                        &["name", "domain", "businessTypes"],
+                        place,
+                        &["employeeCount", "id"],
+                    ]
+                    .concat()
+                }
             }
         } else {
             self.fields.iter().map(String::as_str).collect()

@@ -22,8 +22,22 @@ use crate::output::Output;
 use crate::source::Source;
 use crate::{duration, index};
 
+/// What a file looks like, for `--help`.
+const FORMAT: &str = "\
+Each line is a JSON object; what is there already is found by its externalId and replaced:
+  {\"type\": \"company\", \"externalId\": \"c1\", \"name\": \"Acme GmbH\", \"domain\": \"acme.example\", \"website\": \"https://acme.example\",
+   \"businessTypes\": [\"Software\"], \"description\": \"...\", \"tags\": [\"b2b\"], \"businessEmail\": \"info@acme.example\",
+   \"businessPhone\": \"+49 30 1234\", \"city\": \"Berlin\", \"region\": \"Berlin\", \"country\": \"DE\", \"employeeCount\": 12,
+   \"foundedDate\": \"2019-05-01\", \"infoUpdatedAt\": \"2026-01-31\"}
+  {\"type\": \"person\", \"externalId\": \"p1\", \"companyExternalId\": \"c1\", \"firstName\": \"Ada\", \"lastName\": \"Example\",
+   \"fullName\": \"Ada Example\", \"jobTitle\": \"CEO\", \"email\": \"ada@acme.example\", \"city\": \"Berlin\", \"country\": \"DE\"}
+  {\"type\": \"person\", \"externalId\": \"p1\", \"deleted\": true}
+Only type, externalId and a name are required. A country is its ISO 3166-1 alpha-2 code; foundedDate may be a year;
+infoUpdatedAt is now unless it is given.\n";
+
 /// `dsctl import`.
 #[derive(Args, Debug)]
+#[command(after_help = FORMAT)]
 pub(crate) struct Import {
     /// JSON Lines, plain or gzip; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
