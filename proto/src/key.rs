@@ -8,6 +8,17 @@ pub const MAX_NAME_CHARACTERS: usize = 100;
 /// The name of a key that was given none.
 pub const DEFAULT_NAME: &str = "API key";
 
+/// [`check_name`] as a regular expression, for who can't call it: what it finds is exactly what is good, in the dialects of
+/// JSON Schema (ECMA-262), Python and Rust alike. They disagree about `\s`, so the white space of Unicode is spelled out,
+/// and a length of its own could not tell the spaces around a name from the name.
+pub const NAME_PATTERN: &str = concat!(
+    r"^[\u0009-\u000d\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*",
+    r"[^\u0000-\u0020\u007f-\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]",
+    r"([^\u0000-\u001f\u007f-\u009f]{0,98}",
+    r"[^\u0000-\u0020\u007f-\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000])?",
+    r"[\u0009-\u000d\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*$",
+);
+
 /// The name without the spaces around it, if 1-100 characters remain and none of them is a control character.
 /// The violation is at `name`.
 pub fn check_name(name: &str) -> Result<String, Violation> {
@@ -58,5 +69,29 @@ mod tests {
             );
         }
         assert_eq!(check_name(DEFAULT_NAME).unwrap(), DEFAULT_NAME);
+    }
+
+    /// Every character alone, at either end, within, and doubled: what the pattern says is what the check does.
+    #[test]
+    fn the_pattern_finds_exactly_what_is_good() {
+        let pattern = regex::Regex::new(NAME_PATTERN).unwrap();
+        let agree = |name: &str| assert_eq!(pattern.is_match(name), check_name(name).is_ok(), "{name:?}");
+        for c in '\0'..=char::MAX {
+            for name in [
+                format!("{c}"),
+                format!("{c}."),
+                format!(".{c}"),
+                format!(".{c}."),
+                format!(" {c}\t{c}. "),
+            ] {
+                agree(&name);
+            }
+        }
+        for length in [0, 1, 2, 99, 100, 101, 102] {
+            for around in ["", " ", "\u{85}\t\u{3000}"] {
+                agree(&format!("{around}{}{around}", "ü".repeat(length)));
+                agree(&format!("{around}{}{around}", "a ".repeat(length)));
+            }
+        }
     }
 }

@@ -20,7 +20,7 @@ mod world;
 pub use account::{Account, sign};
 pub use answer::Answer;
 pub use day::{days_ago, timestamp};
-pub use operator::{Operator, company, person};
+pub use operator::{Operator, batch, company, person};
 pub use raw::{RawAnswer, raw};
 pub use set::Set;
 pub use world::{World, world};

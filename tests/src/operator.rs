@@ -133,14 +133,7 @@ impl Operator {
 
     /// Imports records, each with the number of its place as its line; returns when they are searchable.
     pub fn import(&self, changes: impl IntoIterator<Item = Change>) -> ImportResponse {
-        let records = (1..)
-            .zip(changes)
-            .map(|(line, change)| ImportRecord {
-                line,
-                change: Some(change),
-            })
-            .collect();
-        let stream = tokio_stream::once(ImportRequest { records });
+        let stream = tokio_stream::once(batch(changes));
         let answer = self.block_on(async {
             let mut answers = self
                 .records
@@ -195,6 +188,17 @@ impl Operator {
             .expect("a reveal is noted")
             .into_inner()
             .email
+    }
+}
+
+/// One batch of an import; each record has the number of its place as its line.
+pub fn batch(changes: impl IntoIterator<Item = Change>) -> ImportRequest {
+    let records = (1..).zip(changes).map(|(line, change)| ImportRecord {
+        line,
+        change: Some(change),
+    });
+    ImportRequest {
+        records: records.collect(),
     }
 }
 

@@ -1,9 +1,9 @@
 //! API keys: found in the headers, checked by their form, verified by the keys service, remembered for a moment.
 //!
 //! # What is remembered
-//! - A verified key, under the SHA-256 of its secret (the secret itself is kept nowhere), for at most [`KEEP`], which is
-//!   the bound of a revocation while Redis is away; less than the 5 s of the contract, since a verification takes time
-//!   too. While Redis is there, [`KeyChanges`] outdates it within milliseconds.
+//! - A verified key, under the SHA-256 of its secret (the secret itself is kept nowhere), for at most [`KEEP`] from
+//!   when it was asked for, however long the answer took: the bound of a revocation while Redis is away, below the 5 s of
+//!   the contract. While Redis is there, [`KeyChanges`] outdates it within milliseconds.
 //! - A refused one, as briefly and apart from the others, so that a flood of junk pushes no good key out. A secret that
 //!   was worth nothing does not become worth something.
 //!
@@ -32,11 +32,8 @@ use crate::upstream::{Deadline, Upstreams, call_repeatable};
 /// The header that carries an API key and nothing else.
 pub const API_KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
 
-/// How long an answer of the keys service is kept.
+/// How long an answer of the keys service counts, from when it was asked for.
 const KEEP: Duration = Duration::from_secs(4);
-
-/// How long it counts, from when it was asked for.
-const COUNTS: Duration = Duration::from_secs(5);
 
 /// Most answers kept, of either kind.
 const MAX_KEPT: u64 = 100_000;
@@ -121,7 +118,7 @@ impl ApiKeys {
     }
 
     fn is_outdated(&self, verified: &Verified) -> bool {
-        verified.asked_at.elapsed() >= COUNTS || self.changes.outdate(verified.began, &verified.subjects)
+        verified.asked_at.elapsed() >= KEEP || self.changes.outdate(verified.began, &verified.subjects)
     }
 
     async fn verify(&self, secret: &ApiKeySecret, deadline: Deadline) -> Result<Arc<Verified>, Unverified> {

@@ -6,9 +6,10 @@ use proto::search::v1::index_service_client::IndexServiceClient;
 use proto::search::v1::record_service_client::RecordServiceClient;
 use proto::search::v1::search_service_client::SearchServiceClient;
 use proto::search::v1::{
-    Company, GetIndexStatusRequest, ImportRecord, ImportRequest, Person, RebuildIndexRequest,
-    SearchCompaniesRequest, SearchCompaniesResponse, SearchPeopleRequest, SearchPeopleResponse, SearchQuery,
+    Company, GetIndexStatusRequest, Person, RebuildIndexRequest, SearchCompaniesRequest,
+    SearchCompaniesResponse, SearchPeopleRequest, SearchPeopleResponse, SearchQuery,
 };
+use system_tests::batch;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
 
@@ -39,16 +40,9 @@ impl Replica {
 
     /// Imports these as one batch; the position from which they are searchable.
     pub(crate) async fn import(&self, changes: Vec<Change>) -> Result<i64, Status> {
-        let records = (1..)
-            .zip(changes)
-            .map(|(line, change)| ImportRecord {
-                line,
-                change: Some(change),
-            })
-            .collect();
-        let batch = tokio_stream::once(ImportRequest { records });
+        let stream = tokio_stream::once(batch(changes));
         let mut client = RecordServiceClient::new(self.channel.clone());
-        let mut answers = client.import(self.with_token(batch)).await?.into_inner();
+        let mut answers = client.import(self.with_token(stream)).await?.into_inner();
         let answer = answers.message().await?;
         let answer = answer.ok_or_else(|| Status::unavailable("the batch was not answered"))?;
         assert!(answer.rejected.is_empty(), "{:?}", answer.rejected);

@@ -176,10 +176,9 @@ fn key_request(required: &[&str]) -> Value {
             key_body::NAME: {
                 "type": "string",
                 "minLength": 1,
-                "maxLength": proto::key::MAX_NAME_CHARACTERS,
-                // No control characters.
-                "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]*$",
-                "description": "1-100 characters after trimming, no control characters.",
+                // No `maxLength`: the spaces around a name don't count.
+                "pattern": proto::key::NAME_PATTERN,
+                "description": format!("1-{} characters after trimming, no control characters.", proto::key::MAX_NAME_CHARACTERS),
                 "examples": ["Production"],
             },
         },

@@ -260,7 +260,11 @@ impl Feed {
         let done = self.try_build_and_switch().await;
         if done.is_err() {
             let index = Arc::clone(&self.index);
-            tokio::task::spawn_blocking(move || index.discard_rebuild()).await??;
+            let discarded = tokio::task::spawn_blocking(move || index.discard_rebuild()).await?;
+            // What went wrong before matters more.
+            if let Err(error) = discarded {
+                tracing::warn!(error = %with_causes(&error), "what was built of the index could not be removed");
+            }
         }
         done
     }

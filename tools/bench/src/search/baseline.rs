@@ -301,11 +301,8 @@ impl Line {
     }
 }
 
-fn company(data: &Data, ids: &Ids, number: u64, line: &mut Line) {
-    let record = data.company(number);
-    let id = ids.of_kind(Kind::Companies, number).unwrap_or_default();
-    line.put(Some(&id.to_string()));
-    line.put(Some(record.name.trim()));
+/// What both tables of companies have in the same columns.
+fn facts(record: &CompanyRecord, line: &mut Line) {
     line.put(record.domain.as_deref());
     line.put(record.website.as_deref());
     line.list(&record.business_types);
@@ -321,6 +318,14 @@ fn company(data: &Data, ids: &Ids, number: u64, line: &mut Line) {
         line.put(value.as_deref());
     }
     line.put(record.employee_count.map(|count| count.to_string()).as_deref());
+}
+
+fn company(data: &Data, ids: &Ids, number: u64, line: &mut Line) {
+    let record = data.company(number);
+    let id = ids.of_kind(Kind::Companies, number).unwrap_or_default();
+    line.put(Some(&id.to_string()));
+    line.put(Some(record.name.trim()));
+    facts(&record, line);
     line.put(
         record
             .founded_date
@@ -410,21 +415,7 @@ fn same_company(record: &CompanyRecord, number: u64, line: &mut Line) {
     line.put(Some(&Uuid::from_u64_pair(1, number).to_string()));
     line.put(Some(&record.external_id));
     line.put(Some(&record.name));
-    line.put(record.domain.as_deref());
-    line.put(record.website.as_deref());
-    line.list(&record.business_types);
-    line.put(record.description.as_deref());
-    line.list(&record.tags);
-    for value in [
-        &record.business_email,
-        &record.business_phone,
-        &record.city,
-        &record.region,
-        &record.country,
-    ] {
-        line.put(value.as_deref());
-    }
-    line.put(record.employee_count.map(|count| count.to_string()).as_deref());
+    facts(record, line);
     let founded = record.founded_date.as_deref();
     line.put(founded.filter(|date| date.len() > 4));
     line.put(founded.filter(|date| date.len() == 4));
