@@ -6,7 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use uuid::Uuid;
 
-use crate::plan::{KeyField, Kind, NumberField, OrderField, Slot, TextField};
+use crate::plan::{KeyField, Kind, NumberField, OrderField, TextField};
+use crate::values::Values;
 
 /// A record, normalised.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,12 +16,11 @@ pub struct Document {
     pub kind: Kind,
     /// Id of the record.
     pub id: Uuid,
-    /// Each text field's values, each a sequence of slots; a slot holds the terms that stand there. Values are
-    /// different from each other and have at most [`MAX_SLOTS`] slots where the field has many values. Those of a company
-    /// are the same for all its people, who share them.
-    pub texts: BTreeMap<TextField, Arc<Vec<Vec<Slot>>>>,
-    /// Each key field's terms.
-    pub keys: BTreeMap<KeyField, Vec<String>>,
+    /// Each text field's values. They are different from each other and have at most
+    /// [`MAX_SLOTS`](crate::values::MAX_SLOTS) slots where the field has many values.
+    pub texts: BTreeMap<TextField, Values>,
+    /// Each key field's terms. Those of a company are the same for all its people, who share them.
+    pub keys: BTreeMap<KeyField, Arc<Vec<String>>>,
     /// Numbers that are there.
     pub numbers: BTreeMap<NumberField, i64>,
     /// Texts to order by that are there.
@@ -29,9 +29,6 @@ pub struct Document {
     /// depends on the request or the day. Never an e-mail address of a person.
     pub row: Bytes,
 }
-
-/// Most slots of a value in a field of many values.
-pub const MAX_SLOTS: usize = 1024;
 
 /// A change of the index.
 #[derive(Clone, Debug, PartialEq, Eq)]

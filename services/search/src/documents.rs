@@ -1,6 +1,7 @@
 //! What a record is found, ordered and shown by.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::Hash;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -8,43 +9,28 @@ use chrono::{DateTime, NaiveDate, Utc};
 use proto::search::v1 as pb;
 
 use crate::document::Document;
-use crate::plan::{Flag, KeyField, Kind, NumberField, OrderField, Slot, TextField};
+use crate::plan::{Flag, KeyField, Kind, NumberField, OrderField, TextField};
 use crate::record::{Company, Employee, Founded, Person, PlaceText};
 use crate::text::fold::fold;
 use crate::text::legal_forms::without_legal_forms;
-use crate::text::slots::{Comparison, value, values, whole_tag};
+use crate::text::slots::{Comparison, one_of_many, value, whole_tag, words_alone};
 use crate::text::titles::title_words;
-use crate::text::words::{Word, words};
+use crate::text::words::words;
+use crate::values::Values;
 use crate::{host, phone, place};
 
 /// Longest text to order by, in bytes: more than a name or title of the longest has, unless it is made of ligatures, and
 /// less than a cursor holds. What is equal up to there is ordered by id.
 const MAX_ORDER_LEN: usize = 4096;
 
-/// A company's document; `people` are those who work there.
-#[must_use]
-pub fn company(company: &Company, people: &[Employee]) -> Document {
-    let mut parts = Parts::of_company(company);
-    let titles = people
-        .iter()
-        .filter_map(|person| person.job_title.as_deref())
-        .collect::<BTreeSet<_>>();
-    let titles = titles.into_iter().map(title_words).collect::<Vec<_>>();
-    parts.text(TextField::JobTitles, stemmed(&titles));
-    parts.text(TextField::Place, place::value(&company.place));
-    let places = people.iter().map(|person| &person.place).collect::<HashSet<_>>();
-    let places = places
-        .into_iter()
-        .filter_map(place::value)
-        .collect::<BTreeSet<_>>();
-    parts.text(TextField::PeoplePlaces, places);
-    parts.number(
-        NumberField::InfoUpdatedAt,
-        Some(company.info_updated_at.timestamp_micros()),
-    );
-    parts.number(NumberField::EmployeeCount, company.employee_count);
-    parts.order(OrderField::Name, Some(&company.name));
-    parts.document(Kind::Company, company.id, &company_row(company))
+/// Makes documents. It remembers what many records have alike: the titles, places, types and tags of some thousand
+/// records are few.
+#[derive(Debug, Default)]
+pub struct Documents {
+    titles: Memory<String>,
+    /// Business types and tags.
+    types: Memory<String>,
+    places: Memory<PlaceText>,
 }
 
 /// What the documents of a company's people have of the company, made once for all of them.
@@ -54,36 +40,131 @@ pub struct Employer<'a> {
     parts: Parts,
 }
 
-impl<'a> Employer<'a> {
-    /// Of this company.
+impl Documents {
+    /// A company's document; `people` are those who work there.
     #[must_use]
-    pub fn new(company: &'a Company) -> Self {
-        let mut parts = Parts::of_company(company);
-        parts.text(TextField::Place, place::value(&company.place));
+    pub fn company(&mut self, company: &Company, people: &[Employee]) -> Document {
+        let mut parts = self.parts_of_company(company);
+        let titles = people.iter().filter_map(|person| person.job_title.as_ref());
+        let titles = titles.collect::<BTreeSet<_>>();
+        let titles = titles
+            .into_iter()
+            .map(|title| self.title(title))
+            .collect::<Vec<_>>();
+        parts.text(TextField::JobTitles, Values::of_each(&titles));
+        parts.text(TextField::Place, self.place(&company.place));
+        let places = people.iter().map(|person| &person.place).collect::<HashSet<_>>();
+        let places = places.into_iter().map(|place| self.place(place));
+        let places = places.collect::<BTreeSet<_>>();
+        parts.text(TextField::PeoplePlaces, Values::of_each(&places));
+        parts.number(
+            NumberField::InfoUpdatedAt,
+            Some(company.info_updated_at.timestamp_micros()),
+        );
+        parts.number(NumberField::EmployeeCount, company.employee_count);
+        parts.order(OrderField::Name, Some(&company.name));
+        parts.document(Kind::Company, company.id, &company_row(company))
+    }
+
+    /// What its people's documents have of the company.
+    #[must_use]
+    pub fn employer<'a>(&mut self, company: &'a Company) -> Employer<'a> {
+        let mut parts = self.parts_of_company(company);
+        parts.text(TextField::Place, self.place(&company.place));
         parts.key(KeyField::Flag, [Flag::HasCompany.term().to_owned()]);
         parts.order(OrderField::CompanyName, Some(&company.name));
-        Self { company, parts }
+        Employer { company, parts }
+    }
+
+    /// A person's document; `employer` is the company they work at, if it is known.
+    #[must_use]
+    pub fn person(&mut self, person: &Person, employer: Option<&Employer<'_>>) -> Document {
+        let mut parts = employer
+            .map(|employer| employer.parts.clone())
+            .unwrap_or_default();
+        if let Some(title) = &person.job_title {
+            parts.text(TextField::JobTitles, self.title(title));
+        }
+        // In place of the company's, if there is one.
+        parts.text(TextField::Place, self.place(&person.place));
+        parts.number(
+            NumberField::InfoUpdatedAt,
+            Some(person.info_updated_at.timestamp_micros()),
+        );
+        parts.order(OrderField::Name, Some(&person.full_name));
+        parts.order(OrderField::JobTitle, person.job_title.as_deref());
+        let company = employer.map(|employer| employer.company);
+        parts.document(Kind::Person, person.id, &person_row(person, company))
+    }
+
+    fn title(&mut self, title: &String) -> Values {
+        self.titles.get(title, |title| {
+            one_of_many(&title_words(title), Comparison::Stemmed)
+        })
+    }
+
+    fn place(&mut self, place: &PlaceText) -> Values {
+        self.places.get(place, place::value)
+    }
+
+    fn types(&mut self, texts: &[String]) -> Values {
+        let each = texts.iter().map(|text| {
+            self.types
+                .get(text, |text| one_of_many(&words(text), Comparison::Stemmed))
+        });
+        Values::of_each(&each.collect::<Vec<_>>())
+    }
+
+    /// What the company's and its people's documents have in common.
+    fn parts_of_company(&mut self, company: &Company) -> Parts {
+        let mut parts = Parts::default();
+        let name = words(&company.name);
+        parts.text(
+            TextField::CompanyName,
+            value(&without_legal_forms(&name), Comparison::Exact),
+        );
+        parts.text(
+            TextField::CompanyFullName,
+            words_alone(&name, Comparison::Stemmed),
+        );
+        parts.text(TextField::BusinessTypes, self.types(&company.business_types));
+        parts.text(TextField::Tags, self.types(&company.tags));
+        let description = words(company.description.as_deref().unwrap_or_default());
+        parts.text(TextField::Description, value(&description, Comparison::Stemmed));
+        parts.company_keys(company);
+        parts.number(
+            NumberField::FoundedDate,
+            company.founded.and_then(first_day).map(day_number),
+        );
+        parts
     }
 }
 
-/// A person's document; `employer` is the company they work at, if it is known.
-#[must_use]
-pub fn person(person: &Person, employer: Option<&Employer<'_>>) -> Document {
-    let mut parts = employer
-        .map(|employer| employer.parts.clone())
-        .unwrap_or_default();
-    let title = person.job_title.as_deref().map(title_words).unwrap_or_default();
-    parts.text(TextField::JobTitles, stemmed(&[title]));
-    // In place of the company's.
-    parts.text(TextField::Place, place::value(&person.place));
-    parts.number(
-        NumberField::InfoUpdatedAt,
-        Some(person.info_updated_at.timestamp_micros()),
-    );
-    parts.order(OrderField::Name, Some(&person.full_name));
-    parts.order(OrderField::JobTitle, person.job_title.as_deref());
-    let company = employer.map(|employer| employer.company);
-    parts.document(Kind::Person, person.id, &person_row(person, company))
+/// Values by what they are made from.
+#[derive(Debug)]
+struct Memory<K>(HashMap<K, Values>);
+
+/// Most values that are remembered of a kind; then it begins anew.
+const MOST_REMEMBERED: usize = 20_000;
+
+impl<K> Default for Memory<K> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<K: Clone + Eq + Hash> Memory<K> {
+    fn get(&mut self, key: &K, make: impl FnOnce(&K) -> Values) -> Values {
+        if let Some(values) = self.0.get(key) {
+            return values.clone();
+        }
+        if self.0.len() >= MOST_REMEMBERED {
+            self.0.clear();
+        }
+        let values = make(key);
+        self.0.insert(key.clone(), values.clone());
+        values
+    }
 }
 
 /// First day on which a company may have been founded.
@@ -105,41 +186,30 @@ pub fn day_number(day: NaiveDate) -> i64 {
 /// A document in the making. What is empty is left out.
 #[derive(Clone, Debug, Default)]
 struct Parts {
-    texts: BTreeMap<TextField, Arc<Vec<Vec<Slot>>>>,
-    keys: BTreeMap<KeyField, Vec<String>>,
+    texts: BTreeMap<TextField, Values>,
+    keys: BTreeMap<KeyField, Arc<Vec<String>>>,
     numbers: BTreeMap<NumberField, i64>,
     orders: BTreeMap<OrderField, String>,
 }
 
 impl Parts {
-    /// What the company's and its people's documents have in common.
-    fn of_company(company: &Company) -> Self {
-        let mut parts = Self::default();
-        let name = words(&company.name);
-        parts.text(
-            TextField::CompanyName,
-            value(&without_legal_forms(&name), Comparison::Exact),
-        );
-        parts.text(TextField::CompanyFullName, value(&name, Comparison::Stemmed));
-        parts.text(TextField::BusinessTypes, stemmed(&each(&company.business_types)));
-        parts.text(TextField::Tags, stemmed(&each(&company.tags)));
-        let description = words(company.description.as_deref().unwrap_or_default());
-        parts.text(TextField::Description, value(&description, Comparison::Stemmed));
-        parts.key(
+    /// What is looked up as it is.
+    fn company_keys(&mut self, company: &Company) {
+        self.key(
             KeyField::Website,
             company
                 .website
                 .iter()
                 .flat_map(|website| host::website_terms(website)),
         );
-        parts.key(
+        self.key(
             KeyField::Domain,
             company
                 .domain
                 .iter()
                 .filter_map(|domain| host::domain_term(domain)),
         );
-        parts.key(
+        self.key(
             KeyField::BusinessEmail,
             company
                 .business_email
@@ -147,14 +217,14 @@ impl Parts {
                 .flat_map(|email| host::email_terms(email)),
         );
         let country = company.place.country.as_deref();
-        parts.key(
+        self.key(
             KeyField::Phone,
             company
                 .business_phone
                 .iter()
                 .flat_map(|number| phone::terms(number, country)),
         );
-        parts.key(
+        self.key(
             KeyField::WholeTag,
             company.tags.iter().flat_map(|tag| whole_tag(tag)),
         );
@@ -162,28 +232,22 @@ impl Parts {
             .website
             .as_deref()
             .is_some_and(|website| !website.trim().is_empty());
-        parts.key(
+        self.key(
             KeyField::Flag,
             has_website.then(|| Flag::HasWebsite.term().to_owned()),
         );
-        parts.number(
-            NumberField::FoundedDate,
-            company.founded.and_then(first_day).map(day_number),
-        );
-        parts
     }
 
-    fn text(&mut self, field: TextField, values: impl IntoIterator<Item = Vec<Slot>>) {
-        let values = values.into_iter().collect::<Vec<_>>();
+    fn text(&mut self, field: TextField, values: Values) {
         if !values.is_empty() {
-            self.texts.insert(field, Arc::new(values));
+            self.texts.insert(field, values);
         }
     }
 
     fn key(&mut self, field: KeyField, terms: impl IntoIterator<Item = String>) {
         let mut terms = terms.into_iter().peekable();
         if terms.peek().is_some() {
-            let all = self.keys.entry(field).or_default();
+            let all = Arc::make_mut(self.keys.entry(field).or_default());
             all.extend(terms);
             all.sort_unstable();
             all.dedup();
@@ -221,14 +285,6 @@ impl Parts {
             row: Bytes::from(row.encode_to_vec()),
         }
     }
-}
-
-fn each<'a>(texts: impl IntoIterator<Item = &'a String>) -> Vec<Vec<Word>> {
-    texts.into_iter().map(|text| words(text)).collect()
-}
-
-fn stemmed(texts: &[Vec<Word>]) -> Vec<Vec<Slot>> {
-    values(texts.iter().map(Vec::as_slice), Comparison::Stemmed)
 }
 
 fn company_row(company: &Company) -> pb::Company {

@@ -23,3 +23,4 @@ pub mod rows;
 pub mod search;
 pub mod store;
 pub mod text;
+pub mod values;

@@ -9,7 +9,7 @@ use tantivy::schema::{
 use tantivy::{TantivyDocument, Term};
 use uuid::Uuid;
 
-use super::tokens::{TOKENIZER, encode};
+use super::tokens::TOKENIZER;
 use crate::document::Document;
 use crate::plan::{KeyField, Kind, NumberField, OrderField, TextField};
 
@@ -110,7 +110,7 @@ pub(super) const fn order_name(field: OrderField) -> &'static str {
 }
 
 /// Whether the field of a document of this kind has many values. Where it has one, its words may stand beyond
-/// [`MAX_SLOTS`](crate::document::MAX_SLOTS), and positions tell no values.
+/// [`MAX_SLOTS`](crate::values::MAX_SLOTS), and positions tell no values.
 pub(super) const fn has_many_values(kind: Kind, field: TextField) -> bool {
     match field {
         TextField::BusinessTypes | TextField::Tags | TextField::PeoplePlaces => true,
@@ -192,11 +192,10 @@ impl Fields {
         out.add_u64(self.id_low, low);
         out.add_bytes(self.row, &document.row);
         for (field, values) in &document.texts {
-            let many = has_many_values(document.kind, *field);
-            out.add_text(self.text(*field), encode(values, many));
+            out.add_text(self.text(*field), values.as_str());
         }
         for (field, terms) in &document.keys {
-            for term in terms {
+            for term in terms.iter() {
                 out.add_text(self.key(*field), term);
             }
         }

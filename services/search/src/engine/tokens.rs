@@ -1,53 +1,16 @@
-//! The values of a text field on their way into Tantivy: one string, and the tokenizer that takes it apart.
+//! The values of a text field on their way into Tantivy: the tokenizer that takes [`Values`](crate::values::Values) apart.
 //!
 //! Tantivy's own form of text that is cut already (`PreTokenizedString`) goes through JSON, each token with five fields;
-//! it took more time than all else that is done to a document. Here terms stand in a row with ASCII's separators between
-//! them, which no term holds, and one token is used for all of them.
+//! it took more time than all else that is done to a document. Here one token is used for all of them.
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-use crate::document::MAX_SLOTS;
-use crate::plan::Slot;
+use crate::values::{MAX_SLOTS, SLOT, TERM, VALUE};
 
 /// Name under which the tokenizer is known to an index.
 pub(super) const TOKENIZER: &str = "slots";
 
-/// Before each further term of a slot.
-const TERM: u8 = 0x1f;
-/// Before each further slot of a value.
-const SLOT: u8 = 0x1e;
-/// Before each further value.
-const VALUE: u8 = 0x1d;
-
-/// Most values of a field, so that positions stay within 32 bits.
-const MOST_VALUES: usize = u32::MAX as usize / MAX_SLOTS - 1;
-
-/// The values in one string. Where there are `many`, each has at most [`MAX_SLOTS`] slots, and the n-th starts at
-/// position `n * MAX_SLOTS`.
-pub(super) fn encode(values: &[Vec<Slot>], many: bool) -> String {
-    let most = if many { MAX_SLOTS } else { usize::MAX };
-    let terms = values.iter().flatten().flatten();
-    let mut text = String::with_capacity(terms.map(|term| term.len() + 1).sum());
-    for (number, value) in values.iter().take(MOST_VALUES).enumerate() {
-        separate(&mut text, number, VALUE);
-        for (offset, slot) in value.iter().take(most).enumerate() {
-            separate(&mut text, offset, SLOT);
-            for (place, term) in slot.iter().enumerate() {
-                separate(&mut text, place, TERM);
-                text.push_str(term);
-            }
-        }
-    }
-    text
-}
-
-fn separate(text: &mut String, number: usize, separator: u8) {
-    if number > 0 {
-        text.push(char::from(separator));
-    }
-}
-
-/// Takes apart what [`encode`] has put together.
+/// Takes values apart. The n-th of them starts at position `n * MAX_SLOTS`, or behind a longer one.
 #[derive(Clone, Default)]
 pub(super) struct SlotTokenizer {
     token: Token,
@@ -110,11 +73,13 @@ impl TokenStream for Terms<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Slot;
+    use crate::values::Values;
 
-    fn taken_apart(values: &[Vec<Slot>], many: bool) -> Vec<(usize, String)> {
-        let text = encode(values, many);
+    fn taken_apart(values: &[Vec<Slot>]) -> Vec<(usize, String)> {
+        let values: Values = values.iter().cloned().collect();
         let mut tokenizer = SlotTokenizer::default();
-        let mut stream = tokenizer.token_stream(&text);
+        let mut stream = tokenizer.token_stream(values.as_str());
         let mut terms = Vec::new();
         while stream.advance() {
             terms.push((stream.token().position, stream.token().text.clone()));
@@ -134,7 +99,7 @@ mod tests {
         ];
         let term = |position, term: &str| (position, term.to_owned());
         assert_eq!(
-            taken_apart(&values, true),
+            taken_apart(&values),
             [
                 term(0, "=gas works"),
                 term(0, "gas"),
@@ -145,16 +110,13 @@ mod tests {
                 term(MAX_SLOTS + 2, "c++"),
             ]
         );
-        assert_eq!(taken_apart(&[], true), []);
+        assert_eq!(taken_apart(&[]), []);
     }
 
     #[test]
-    fn of_many_values_each_ends_before_the_next_one_starts() {
-        let long = vec![slot(&["x"]); MAX_SLOTS + 7];
-        let one = taken_apart(std::slice::from_ref(&long), false);
-        assert_eq!(one.last(), Some(&(MAX_SLOTS + 6, "x".to_owned())));
-        let many = taken_apart(&[long.clone(), long], true);
-        assert_eq!(many.len(), 2 * MAX_SLOTS);
-        assert_eq!(many.last(), Some(&(2 * MAX_SLOTS - 1, "x".to_owned())));
+    fn a_value_of_the_longest_ends_before_the_next_one_starts() {
+        let long = vec![slot(&["x"]); MAX_SLOTS];
+        let terms = taken_apart(&[long.clone(), long]);
+        assert!(terms.iter().map(|(position, _)| *position).eq(0..2 * MAX_SLOTS));
     }
 }

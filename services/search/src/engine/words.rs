@@ -13,7 +13,7 @@ use tantivy::{DocId, DocSet};
 use super::deadline::Deadline;
 use super::docs::{BoxDocs, Docs};
 use super::window::Window;
-use crate::document::MAX_SLOTS;
+use crate::values::MAX_SLOTS;
 
 /// How often the clock is looked at, in documents.
 const LOOKS: u32 = 256;

@@ -1,14 +1,14 @@
 //! Records on their way into the index.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use super::FeedError;
 use crate::document::{Change, Document};
-use crate::documents::{self, Employer};
+use crate::documents::{Documents, Employer};
 use crate::engine::{Index, IndexError, Rebuild};
 use crate::plan::Kind;
 use crate::record::{Company, Employee, Person};
@@ -38,6 +38,7 @@ pub(super) enum Target {
 /// Writes to a target: each piece of work beside the reading for the next one.
 pub(super) struct Writer {
     target: Target,
+    documents: Arc<Mutex<Documents>>,
     running: Option<JoinHandle<Result<(), IndexError>>>,
 }
 
@@ -54,20 +55,20 @@ pub(super) struct Records {
 
 impl Records {
     /// The documents. Takes a while: it is done where blocking is fine.
-    pub(super) fn documents(&self) -> impl Iterator<Item = Document> {
-        let companies = self
-            .companies
-            .iter()
-            .map(|(company, people)| documents::company(company, people));
+    fn documents(&self, documents: &mut Documents) -> Vec<Document> {
+        let mut all = Vec::with_capacity(self.companies.len() + self.people.len());
+        for (company, people) in &self.companies {
+            all.push(documents.company(company, people));
+        }
         let mut employers: HashMap<Uuid, Employer<'_>> = HashMap::new();
-        let people = self.people.iter().map(move |(person, company)| {
+        for (person, company) in &self.people {
             let employer = company.as_deref().map(|company| {
                 let employer = employers.entry(company.id);
-                &*employer.or_insert_with(|| Employer::new(company))
+                &*employer.or_insert_with(|| documents.employer(company))
             });
-            documents::person(person, employer)
-        });
-        companies.chain(people)
+            all.push(documents.person(person, employer));
+        }
+        all
     }
 
     /// Adds people, each with the company that is known of them.
@@ -88,7 +89,12 @@ impl Writer {
     pub(super) async fn write(&mut self, records: Records) -> Result<(), FeedError> {
         self.finish().await?;
         let target = self.target.clone();
-        self.running = Some(tokio::task::spawn_blocking(move || target.write(&records)));
+        let documents = Arc::clone(&self.documents);
+        self.running = Some(tokio::task::spawn_blocking(move || {
+            let mut documents = documents.lock().unwrap_or_else(PoisonError::into_inner);
+            let all = records.documents(&mut documents);
+            target.write(&records.gone, all)
+        }));
         Ok(())
     }
 
@@ -106,22 +112,23 @@ impl Target {
     pub(super) fn writer(&self) -> Writer {
         Writer {
             target: self.clone(),
+            documents: Arc::default(),
             running: None,
         }
     }
 
-    fn write(&self, records: &Records) -> Result<(), IndexError> {
-        let changes = || {
-            let gone = records.gone.iter().map(|(kind, id)| Change::Delete(*kind, *id));
-            let puts = records
-                .documents()
+    fn write(&self, gone: &[(Kind, Uuid)], documents: Vec<Document>) -> Result<(), IndexError> {
+        let changes = |documents: Vec<Document>| {
+            let gone = gone.iter().map(|(kind, id)| Change::Delete(*kind, *id));
+            let puts = documents
+                .into_iter()
                 .map(|document| Change::Put(Box::new(document)));
             gone.chain(puts).collect::<Vec<_>>()
         };
         match self {
-            Self::Serving(index) => index.write(&changes()),
-            Self::Rebuild(rebuild) => rebuild.write(&changes()),
-            Self::Empty(rebuild) => rebuild.fill(&records.documents().collect::<Vec<_>>()),
+            Self::Serving(index) => index.write(&changes(documents)),
+            Self::Rebuild(rebuild) => rebuild.write(&changes(documents)),
+            Self::Empty(rebuild) => rebuild.fill(&documents),
         }
     }
 

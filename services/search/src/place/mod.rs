@@ -13,12 +13,12 @@ pub mod gazetteer;
 use gazetteer::{CityId, CountryId, Entity, Gazetteer, RegionId, name_key};
 use proto::alternatives::{Separator, split};
 
-use crate::document::MAX_SLOTS;
 use crate::plan::{InValue, Slot};
 use crate::record::PlaceText;
 use crate::text::keywords::one_or_many;
 use crate::text::slots::{Comparison, asked};
 use crate::text::words::{Word, runs, words};
+use crate::values::{MAX_SLOTS, Value, Values};
 
 /// Marks a word of a city or region that no place of the gazetteer explains.
 const UNEXPLAINED: char = '?';
@@ -32,36 +32,35 @@ pub fn country_name(code: &str) -> Option<&'static str> {
         .map(|id| gazetteer.country(id).name.as_str())
 }
 
-/// The slots of a record's place; none if nothing is known of it.
+/// What a record's place is found by; empty if nothing is known of it. It ends at [`MAX_SLOTS`].
 #[must_use]
-pub fn value(place: &PlaceText) -> Option<Vec<Slot>> {
+pub fn value(place: &PlaceText) -> Values {
     let resolved = Resolved::of(place);
-    let mut slots = Vec::new();
-    let ids = resolved.entities().map(term).collect::<Vec<_>>();
-    if !ids.is_empty() {
-        slots.push(ids);
+    let mut value = Value::default();
+    let mut ids = resolved.entities().map(term).peekable();
+    if ids.peek().is_some() {
+        value.slot();
+        ids.for_each(|id| value.term(&id));
     }
-    slots.extend(
-        resolved
-            .city_words
-            .iter()
-            .map(|word| record_slot(word, resolved.cities.is_empty())),
-    );
-    slots.extend(
-        resolved
-            .region_words
-            .iter()
-            .map(|word| record_slot(word, !resolved.region_explained)),
-    );
+    let mut add = |words: &[Word], unexplained| {
+        for word in words {
+            if value.slots() < MAX_SLOTS {
+                value.slot();
+                for term in record_slot(word, unexplained) {
+                    value.term(&term);
+                }
+            }
+        }
+    };
+    add(&resolved.city_words, resolved.cities.is_empty());
+    add(&resolved.region_words, !resolved.region_explained);
     for name in resolved.names() {
-        slots.extend(words(name).iter().map(|word| record_slot(word, false)));
+        add(&words(name), false);
     }
     if resolved.country.is_none() {
-        let code = place.country.as_deref().unwrap_or_default();
-        slots.extend(words(code).iter().map(|word| record_slot(word, true)));
+        add(&words(place.country.as_deref().unwrap_or_default()), true);
     }
-    slots.truncate(MAX_SLOTS);
-    (!slots.is_empty()).then_some(slots)
+    value.finish()
 }
 
 /// Whether the gazetteer explains all that is known of a place.

@@ -5,14 +5,12 @@
 //! and an index holds little more than one for each word. The first slot holds the whole value with [`WHOLE`] before
 //! it. No word begins with any of the marks.
 
-use std::collections::HashSet;
-
 use sha2::{Digest as _, Sha256};
 
 use super::stem;
 use super::words::{Word, words};
-use crate::document::MAX_SLOTS;
 use crate::plan::{Phrase, Slot};
+use crate::values::{MAX_SLOTS, Value, Values};
 
 /// Marks a word that is not its own stem.
 const EXACT: char = '!';
@@ -34,40 +32,45 @@ pub enum Comparison {
     Stemmed,
 }
 
-/// The slots of a record's value; none if it has no words.
+/// What a record's text is found by: its words, and itself as a whole. Empty if it has no words.
 #[must_use]
-pub fn value(words: &[Word], comparison: Comparison) -> Option<Vec<Slot>> {
-    let mut slots = words
-        .iter()
-        .map(|word| held(word, comparison))
-        .collect::<Vec<_>>();
-    slots.first_mut()?.append(&mut whole(words, comparison));
-    Some(slots)
+pub fn value(words: &[Word], comparison: Comparison) -> Values {
+    held(words, comparison, usize::MAX, whole(words, comparison))
 }
 
-/// The values of several texts, each once; a value ends at [`MAX_SLOTS`].
+/// As [`value`], of a text that is one of several: it ends at [`MAX_SLOTS`].
 #[must_use]
-pub fn values<'a>(texts: impl IntoIterator<Item = &'a [Word]>, comparison: Comparison) -> Vec<Vec<Slot>> {
-    let mut seen = HashSet::new();
-    let cut = |mut value: Vec<Slot>| {
-        value.truncate(MAX_SLOTS);
-        value
-    };
-    let values = texts
-        .into_iter()
-        .filter_map(|words| value(words, comparison))
-        .map(cut);
-    values.filter(|value| seen.insert(value.clone())).collect()
+pub fn one_of_many(words: &[Word], comparison: Comparison) -> Values {
+    held(words, comparison, MAX_SLOTS, whole(words, comparison))
 }
 
-/// The slot that a record has for a word.
-fn held(word: &Word, comparison: Comparison) -> Slot {
-    each_form(word, |form| {
-        let stem = stem(form);
-        let is_own = stem == form;
-        let stemmed = (comparison == Comparison::Stemmed && !is_own).then(|| marked(STEM, &stem));
-        std::iter::once(exact(form, is_own)).chain(stemmed)
-    })
+/// As [`value`], of a text that nobody asks for as a whole.
+#[must_use]
+pub fn words_alone(words: &[Word], comparison: Comparison) -> Values {
+    held(words, comparison, usize::MAX, Slot::new())
+}
+
+/// The slots that a record has for words; the first has also what tells the whole.
+fn held(words: &[Word], comparison: Comparison, most: usize, mut whole: Slot) -> Values {
+    let mut value = Value::default();
+    for word in words.iter().take(most) {
+        value.slot();
+        for form in forms(word) {
+            let stem = stem(form);
+            if stem == form {
+                value.term(form);
+            } else {
+                value.marked(EXACT, form);
+                if comparison == Comparison::Stemmed {
+                    value.marked(STEM, &stem);
+                }
+            }
+        }
+        for term in whole.drain(..) {
+            value.term(&term);
+        }
+    }
+    value.finish()
 }
 
 /// The slot that a query asks for by a word.
@@ -76,33 +79,32 @@ pub fn asked(word: &Word, comparison: Comparison) -> Slot {
     each_form(word, |form| {
         let stem = stem(form);
         match comparison {
-            Comparison::Exact => vec![exact(form, stem == form)],
+            Comparison::Exact if stem == form => vec![form.to_owned()],
+            Comparison::Exact => vec![marked(EXACT, form)],
             // No other word has a stem that is not of these letters.
-            Comparison::Stemmed if !stem.bytes().all(|byte| byte.is_ascii_lowercase()) => vec![stem],
-            Comparison::Stemmed => vec![marked(STEM, &stem), stem],
+            Comparison::Stemmed if !stem.bytes().all(|byte| byte.is_ascii_lowercase()) => {
+                vec![stem.into_owned()]
+            }
+            Comparison::Stemmed => vec![marked(STEM, &stem), stem.into_owned()],
         }
     })
 }
 
-/// What becomes of the forms of a word, each once.
-fn each_form<I: IntoIterator<Item = String>>(word: &Word, terms: impl Fn(&str) -> I) -> Slot {
+/// The forms of a word, each once.
+fn forms(word: &Word) -> impl Iterator<Item = &str> {
     let expanded = word.expanded.as_deref().filter(|form| *form != word.plain);
-    let forms = std::iter::once(word.plain.as_str()).chain(expanded);
+    std::iter::once(word.plain.as_str()).chain(expanded)
+}
+
+/// What becomes of the forms of a word, each once.
+fn each_form(word: &Word, terms: impl Fn(&str) -> Vec<String>) -> Slot {
     let mut slot = Slot::new();
-    for term in forms.flat_map(terms) {
+    for term in forms(word).flat_map(terms) {
         if !slot.contains(&term) {
             slot.push(term);
         }
     }
     slot
-}
-
-fn exact(form: &str, is_own_stem: bool) -> String {
-    if is_own_stem {
-        form.to_owned()
-    } else {
-        marked(EXACT, form)
-    }
 }
 
 fn marked(mark: char, form: &str) -> String {
@@ -163,12 +165,12 @@ fn whole_term(words: &[Word], mut mix: u64, comparison: Comparison) -> String {
         return term;
     }
     let hash = Sha256::digest(term.as_bytes());
-    // Sixteen bytes of it: no two values of any record meet by chance.
-    let half = hash
+    // Ten bytes of it: no two values of any record meet by chance.
+    let some = hash
         .iter()
-        .take(16)
+        .take(10)
         .fold(0, |number: u128, byte| number << 8 | u128::from(*byte));
-    format!("{WHOLE}{WHOLE}{half:032x}")
+    format!("{WHOLE}{WHOLE}{some:020x}")
 }
 
 /// The terms of a tag that is compared as a whole; none if it has no words.
@@ -181,20 +183,29 @@ pub fn whole_tag(tag: &str) -> Slot {
 mod tests {
     use super::*;
 
+    fn slots(values: &Values) -> Vec<Slot> {
+        values.iter().next().unwrap()
+    }
+
     #[test]
     fn a_slot_holds_all_forms_of_its_word() {
+        let text = words("Müller Cars");
         assert_eq!(
-            value(&words("Müller Cars"), Comparison::Stemmed).unwrap(),
+            slots(&value(&text, Comparison::Stemmed)),
             [
                 vec!["muller", "mueller", "=muller car", "=mueller car"],
                 vec!["!cars", "~car"],
             ]
         );
         assert_eq!(
-            value(&words("Cars"), Comparison::Exact).unwrap(),
+            slots(&words_alone(&text, Comparison::Stemmed)),
+            [vec!["muller", "mueller"], vec!["!cars", "~car"]]
+        );
+        assert_eq!(
+            slots(&value(&words("Cars"), Comparison::Exact)),
             [vec!["!cars", "=cars"]]
         );
-        assert_eq!(value(&words("--"), Comparison::Exact), None);
+        assert!(value(&words("--"), Comparison::Exact).is_empty());
     }
 
     #[test]
@@ -221,7 +232,7 @@ mod tests {
             ("movies", "movie"),
             ("movy", "movie"),
         ] {
-            let held = held(&words(held_word)[0], Comparison::Stemmed);
+            let held = &slots(&value(&words(held_word), Comparison::Stemmed))[0];
             let asked = asked_for(asked_word, Comparison::Stemmed);
             assert!(
                 asked.iter().any(|term| held.contains(term)),
@@ -233,10 +244,10 @@ mod tests {
     #[test]
     fn a_long_value_is_told_by_its_hash() {
         let long = "word ".repeat(2_000);
-        let slots = value(&words(&long), Comparison::Stemmed).unwrap();
+        let slots = slots(&value(&words(&long), Comparison::Stemmed));
         assert_eq!(slots.len(), 2_000);
         let term = slots[0].last().unwrap();
-        assert!(term.starts_with("==") && term.len() == 34, "{term}");
+        assert!(term.starts_with("==") && term.len() == 22, "{term}");
         assert_ne!(
             whole(&words(&long), Comparison::Stemmed),
             whole(&words(&format!("{long}x")), Comparison::Stemmed)
@@ -246,15 +257,6 @@ mod tests {
     #[test]
     fn one_of_many_values_ends_somewhere() {
         let long = words(&"word ".repeat(2_000));
-        assert_eq!(values([long.as_slice()], Comparison::Stemmed)[0].len(), MAX_SLOTS);
-    }
-
-    #[test]
-    fn equal_values_are_one() {
-        let texts = [words("Cars"), words("CARS"), words("car")];
-        assert_eq!(
-            values(texts.iter().map(Vec::as_slice), Comparison::Stemmed).len(),
-            2
-        );
+        assert_eq!(slots(&one_of_many(&long, Comparison::Stemmed)).len(), MAX_SLOTS);
     }
 }

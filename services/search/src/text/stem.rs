@@ -4,24 +4,26 @@
 //! no word of English (`movie` and `movies` are both `movy`); what counts is that singular and plural meet and that
 //! different words don't.
 
+use std::borrow::Cow;
+
 use super::stem_table::{IRREGULAR, SINGULAR_AS, SINGULAR_CHE, SINGULAR_OE, UNCHANGED};
 
 /// The form that a word's singular and plural share. Words that are not made of `a`-`z` alone are left as they are.
 #[must_use]
-pub fn stem(word: &str) -> String {
+pub fn stem(word: &str) -> Cow<'_, str> {
     if word.len() < 3 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
-        return word.to_owned();
+        return Cow::Borrowed(word);
     }
     if let Ok(at) = IRREGULAR.binary_search_by_key(&word, |(plural, _)| plural) {
-        return stem_singular(IRREGULAR[at].1);
+        return stem_singular(Cow::Borrowed(IRREGULAR[at].1));
     }
     if UNCHANGED.contains(&word) || SINGULAR_AS.contains(&word) {
-        return word.to_owned();
+        return Cow::Borrowed(word);
     }
     if let Some(singular) = compound_of_person(word) {
-        return singular;
+        return Cow::Owned(singular);
     }
-    stem_singular(&singular(word))
+    stem_singular(singular(word))
 }
 
 /// `salesmen`, `spokeswomen`, `salespeople`, `chairpersons`.
@@ -38,21 +40,21 @@ fn compound_of_person(word: &str) -> Option<String> {
 }
 
 /// A plural's singular by its ending; anything else as it is.
-fn singular(word: &str) -> String {
-    let cut = |ending: usize| word[..word.len() - ending].to_owned();
+fn singular(word: &str) -> Cow<'_, str> {
+    let cut = |ending: usize| Cow::Borrowed(&word[..word.len() - ending]);
     let one_of = |words: &[&str]| words.iter().any(|end| word.strip_suffix('s') == Some(end));
     let ends = |endings: &[&str]| endings.iter().any(|end| word.ends_with(end));
     if word.len() < 4 || !word.ends_with('s') || ends(&["ss", "us", "is", "aas"]) {
-        return word.to_owned();
+        return Cow::Borrowed(word);
     }
     if ends(&[
         "yses", "theses", "gnoses", "emphases", "stases", "chroses", "croses",
     ]) {
-        return format!("{}is", cut(2));
+        return Cow::Owned(format!("{}is", cut(2)));
     }
     if ends(&["ies"]) {
         return if word.len() > 4 {
-            format!("{}y", cut(3))
+            Cow::Owned(format!("{}y", cut(3)))
         } else {
             cut(1)
         };
@@ -81,10 +83,10 @@ fn singular(word: &str) -> String {
 }
 
 /// Singulars in `-ie` meet those in `-y`, since both have a plural in `-ies`.
-fn stem_singular(singular: &str) -> String {
+fn stem_singular(singular: Cow<'_, str>) -> Cow<'_, str> {
     match singular.strip_suffix("ie") {
-        Some(rest) if singular.len() > 3 => format!("{rest}y"),
-        _ => singular.to_owned(),
+        Some(rest) if singular.len() > 3 => Cow::Owned(format!("{rest}y")),
+        _ => singular,
     }
 }
 

@@ -60,7 +60,7 @@ fn document() -> impl Strategy<Value = Document> {
     );
     let keys = btree_map(
         select(&ALL_KEYS[..]),
-        vec(select(&KEYS[..]).prop_map(str::to_owned), 0..3),
+        vec(select(&KEYS[..]).prop_map(str::to_owned), 0..3).prop_map(Arc::new),
         0..3,
     );
     let numbers = btree_map(select(&NUMBERS[1..]), number(), 0..3);
@@ -88,7 +88,9 @@ fn document() -> impl Strategy<Value = Document> {
                 {
                     titles.truncate(1);
                 }
-                let texts = texts.into_iter().map(|(field, values)| (field, Arc::new(values)));
+                let texts = texts
+                    .into_iter()
+                    .map(|(field, values)| (field, values.into_iter().collect()));
                 let row = Bytes::from(row.to_be_bytes().repeat(usize::from(row % 50)));
                 Document {
                     kind,

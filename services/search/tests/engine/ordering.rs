@@ -1,13 +1,12 @@
 //! Words within one value, and cases that random documents are too small for.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
-use search::document::{Document, MAX_SLOTS};
+use search::document::Document;
 use search::plan::{
     Condition, Engine, InValue, Kind, NumberField, Order, OrderBy, OrderField, OrderPosition, OrderValue,
     Slot, Stop, TextField,
 };
+use search::values::MAX_SLOTS;
 use uuid::Uuid;
 
 use crate::{document, everything, id, open, put};
@@ -25,7 +24,7 @@ fn phrase(text: &str) -> InValue {
 fn with_text(number: u8, field: TextField, values: &[&str]) -> Document {
     let mut document = document(Kind::Company, number);
     let values = values.iter().map(|value| words(value)).collect();
-    document.texts.insert(field, Arc::new(values));
+    document.texts.insert(field, values);
     document
 }
 

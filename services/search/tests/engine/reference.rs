@@ -167,7 +167,7 @@ fn in_fields(document: &Document, fields: &[TextField], expression: &InValue) ->
         .iter()
         .filter_map(|field| document.texts.get(field))
         .flat_map(|values| values.iter());
-    values.into_iter().any(|value| in_value(value, expression))
+    values.into_iter().any(|value| in_value(&value, expression))
 }
 
 fn in_value(value: &[Slot], expression: &InValue) -> bool {

@@ -8,7 +8,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use proptest::prelude::*;
 use proto::search::v1::{NewBusiness, SearchQuery, Sort, SortField, WebsiteStatus};
 use search::document::Change;
-use search::documents::{self, Employer};
+use search::documents::Documents;
 use search::plan::{Engine as _, Hits, Kind, Stop, Window};
 use search::planner::{self, PlanContext};
 use search::record::{Company, Employee, Founded, Person, PlaceText};
@@ -73,7 +73,7 @@ impl World {
     fn of(companies: &[Company]) -> Self {
         let mut world = Self::default();
         for company in companies {
-            world.put(documents::company(company, &[]));
+            world.put(Documents::default().company(company, &[]));
         }
         world
     }
@@ -302,7 +302,7 @@ fn short_forms_of_titles_find_each_other() {
         "Chief Executive Officer",
         "Sr. HR Manager",
     ]) {
-        world.put(documents::person(&person(number, title), None));
+        world.put(Documents::default().person(&person(number, title), None));
     }
     for (title, expected) in [
         ("vice president", &[1, 2][..]),
@@ -347,8 +347,8 @@ fn a_company_is_found_through_its_people() {
         job_title: None,
         place: place("Munich", "DE"),
     };
-    world.put(documents::company(&own, &[]));
-    world.put(documents::company(&company(2, "Through"), &[employee, other]));
+    world.put(Documents::default().company(&own, &[]));
+    world.put(Documents::default().company(&company(2, "Through"), &[employee, other]));
     assert_eq!(
         world.companies(|query| query.job_titles = vec!["chief technology officer".into()]),
         [2]
@@ -380,16 +380,13 @@ fn a_person_without_a_company_meets_no_company_filter() {
     let mut abroad = person(3, "Buyer");
     abroad.place = place("Lisbon", "PT");
     let mut world = World::default();
-    world.put(documents::person(&person(1, "Buyer"), None));
-    world.put(documents::person(
+    world.put(Documents::default().person(&person(1, "Buyer"), None));
+    world.put(Documents::default().person(
         &person(2, "Buyer"),
-        Some(&Employer::new(&employer)),
+        Some(&Documents::default().employer(&employer)),
     ));
-    world.put(documents::person(&abroad, Some(&Employer::new(&employer))));
-    world.put(documents::person(
-        &person(4, "Buyer"),
-        Some(&Employer::new(&plain)),
-    ));
+    world.put(Documents::default().person(&abroad, Some(&Documents::default().employer(&employer))));
+    world.put(Documents::default().person(&person(4, "Buyer"), Some(&Documents::default().employer(&plain))));
     assert_eq!(world.people(|query| query.company_name = "acme".into()), [2, 3]);
     assert_eq!(
         world.people(|query| query.set_website_status(WebsiteStatus::No)),
@@ -424,12 +421,12 @@ fn a_locked_address_can_not_be_probed() {
     let mut known = person(1, "Buyer");
     known.email = Some("ada@people.example".into());
     let mut world = World::default();
-    world.put(documents::person(&known, None));
+    world.put(Documents::default().person(&known, None));
     let by = |world: &World| world.people(|query| query.business_email = "ada@people.example".into());
     assert_eq!(by(&world), []);
     world.revealed = vec![Uuid::from_u128(1)];
     assert_eq!(by(&world), [1]);
-    let row = documents::person(&known, None).row;
+    let row = Documents::default().person(&known, None).row;
     assert!(!row.windows(4).any(|bytes| bytes == b"ada@"));
 }
 
@@ -515,7 +512,7 @@ proptest! {
         prop_assert_eq!(types(&value.split(' ').rev().collect::<Vec<_>>().join(" ")), [1]);
         prop_assert_eq!(types(&format!("\"{value}\"")), [1]);
         prop_assert_eq!(world.companies(|query| query.search_tags = vec![value.clone()]), [1]);
-        let title = documents::person(&person(2, &value), None);
+        let title = Documents::default().person(&person(2, &value), None);
         let mut world = World::default();
         world.put(title);
         prop_assert_eq!(world.people(|query| query.job_titles = vec![value.clone()]), [2]);

@@ -133,6 +133,8 @@ fn places_are_the_same() {
             country: country_text,
         };
         let service = place::value(&record)
+            .iter()
+            .next()
             .and_then(|slots| slots.into_iter().next())
             .unwrap_or_default();
         let service = service

@@ -8,9 +8,10 @@ use proto::search::v1::import_record::Change;
 use proto::search::v1::{CompanyRecord, PersonRecord, SearchQuery};
 use runtime::ambient::Ambient;
 use search::document::Change as Indexed;
+use search::documents::Documents;
+use search::import;
 use search::plan::{Engine as _, Kind, Stop, Window};
 use search::planner::{self, PlanContext};
-use search::{documents, import};
 
 use crate::fixture::{at, company, person, start};
 use crate::reference::Reference;
@@ -151,11 +152,11 @@ fn the_service_finds_what_the_table_says() {
         let companies = batch
             .companies
             .iter()
-            .map(|put| documents::company(&put.record, &[]));
+            .map(|put| Documents::default().company(&put.record, &[]));
         let people = batch
             .people
             .iter()
-            .map(|put| documents::person(&put.record, None));
+            .map(|put| Documents::default().person(&put.record, None));
         let documents = companies.chain(people).collect::<Vec<_>>();
         let kind = if batch.people.is_empty() {
             Kind::Company

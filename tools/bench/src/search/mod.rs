@@ -76,6 +76,9 @@ pub(crate) struct Search {
     /// Import people in random order, not company by company
     #[arg(long)]
     shuffled: bool,
+    /// Leave the searches out: import, size and rebuild alone
+    #[arg(long)]
+    no_searches: bool,
     /// Setting of the search service, `DS_SEARCH__NAME=VALUE`
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
@@ -131,9 +134,11 @@ impl Search {
             std::fs::write(&loaded, content)?;
         }
         stage.sizes().await?;
-        let classes = self.classes(&stage).await?;
-        stage.compare(classes, Duration::from_secs(self.seconds)).await?;
-        stage.beside_import(&self).await?;
+        if !self.no_searches {
+            let classes = self.classes(&stage).await?;
+            stage.compare(classes, Duration::from_secs(self.seconds)).await?;
+            stage.beside_import(&self).await?;
+        }
         stage.rebuild().await?;
         stage
             .report
