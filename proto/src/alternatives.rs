@@ -23,11 +23,27 @@ pub enum Part<'a> {
     Quoted(&'a str),
 }
 
-/// The alternatives of a text: after Unicode NFKC, trimmed, in order, without the blank ones.
+/// The text after Unicode NFKC, but for the signs of trade and service marks, which stay: they are no letters, and NFKC
+/// makes two letters of each.
+#[must_use]
+pub fn composed(text: &str) -> String {
+    let mut composed = String::with_capacity(text.len());
+    for piece in text.split_inclusive(MARKS) {
+        let letters = piece.trim_end_matches(MARKS);
+        composed.extend(letters.nfkc());
+        composed.push_str(&piece[letters.len()..]);
+    }
+    composed
+}
+
+/// Signs of trade and service marks.
+pub const MARKS: [char; 2] = ['™', '℠'];
+
+/// The alternatives of a text: [`composed`], trimmed, in order, without the blank ones.
 /// Those of a keyword list keep their quotes: [`parts`] takes them apart.
 #[must_use]
 pub fn split(text: &str, separator: Separator) -> Vec<String> {
-    let text = text.nfkc().collect::<String>();
+    let text = composed(text);
     let pieces = match separator {
         Separator::Comma => text.split(',').collect(),
         Separator::Semicolon => text.split(';').collect(),
@@ -126,6 +142,7 @@ mod tests {
         ] {
             assert_eq!(split(text, Separator::CommaOutsideQuotes), expected, "{text}");
         }
+        assert_eq!(composed("ｘ™é℠℠ ½™"), "x™é℠℠ 1⁄2™");
         assert_eq!(split("\"a, b\"", Separator::Comma), ["\"a", "b\""]);
         assert_eq!(
             split("Paris, FR; Rome;", Separator::Semicolon),

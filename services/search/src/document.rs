@@ -1,12 +1,14 @@
-//! A record as the index knows it. Made from the record by [`crate::documents`], read by no one but an engine.
+//! A record as the index knows it: what is its own. What is asked of a person's company is asked of the company.
+//!
+//! Made from the record by [`crate::documents`], read by no one but an engine.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use uuid::Uuid;
 
 use crate::plan::{KeyField, Kind, NumberField, OrderField, TextField};
+use crate::record::CompanyNumber;
 use crate::values::Values;
 
 /// A record, normalised.
@@ -16,11 +18,13 @@ pub struct Document {
     pub kind: Kind,
     /// Id of the record.
     pub id: Uuid,
+    /// A company's number; a person's company's. None for a person whose company is not known.
+    pub company: Option<CompanyNumber>,
     /// Each text field's values. They are different from each other and have at most
     /// [`MAX_SLOTS`](crate::values::MAX_SLOTS) slots where the field has many values.
     pub texts: BTreeMap<TextField, Values>,
-    /// Each key field's terms. Those of a company are the same for all its people, who share them.
-    pub keys: BTreeMap<KeyField, Arc<Vec<String>>>,
+    /// Each key field's terms.
+    pub keys: BTreeMap<KeyField, Vec<String>>,
     /// Numbers that are there.
     pub numbers: BTreeMap<NumberField, i64>,
     /// Texts to order by that are there.

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use chrono::{DateTime, NaiveDate, Utc};
@@ -10,7 +9,7 @@ use proto::search::v1 as pb;
 
 use crate::document::Document;
 use crate::plan::{Flag, KeyField, Kind, NumberField, OrderField, TextField};
-use crate::record::{Company, Employee, Founded, Person, PlaceText};
+use crate::record::{Company, CompanyNumber, Employee, Founded, Person, PlaceText};
 use crate::text::fold::fold;
 use crate::text::legal_forms::without_legal_forms;
 use crate::text::slots::{Comparison, one_of_many, value, whole_tag, words_alone};
@@ -37,14 +36,21 @@ pub struct Documents {
 #[derive(Debug)]
 pub struct Employer<'a> {
     company: &'a Company,
-    parts: Parts,
+    place: Values,
+    /// Its name, to order by.
+    name: Option<String>,
 }
 
 impl Documents {
     /// A company's document; `people` are those who work there.
     #[must_use]
     pub fn company(&mut self, company: &Company, people: &[Employee]) -> Document {
-        let mut parts = self.parts_of_company(company);
+        let mut parts = Parts {
+            company: company.number,
+            ..Parts::default()
+        };
+        self.texts_of_company(company, &mut parts);
+        parts.company_keys(company);
         let titles = people.iter().filter_map(|person| person.job_title.as_ref());
         let titles = titles.collect::<BTreeSet<_>>();
         let titles = titles
@@ -62,28 +68,35 @@ impl Documents {
             Some(company.info_updated_at.timestamp_micros()),
         );
         parts.number(NumberField::EmployeeCount, company.employee_count);
-        parts.order(OrderField::Name, Some(&company.name));
+        parts.number(
+            NumberField::FoundedDate,
+            company.founded.and_then(first_day).map(day_number),
+        );
+        parts.order(OrderField::Name, order_text(&company.name));
         parts.document(Kind::Company, company.id, &company_row(company))
     }
 
     /// What its people's documents have of the company.
     #[must_use]
     pub fn employer<'a>(&mut self, company: &'a Company) -> Employer<'a> {
-        let mut parts = self.parts_of_company(company);
-        parts.text(TextField::Place, self.place(&company.place));
-        parts.key(KeyField::Flag, [Flag::HasCompany.term().to_owned()]);
-        parts.order(OrderField::CompanyName, Some(&company.name));
-        Employer { company, parts }
+        Employer {
+            company,
+            place: self.place(&company.place),
+            name: order_text(&company.name),
+        }
     }
 
     /// A person's document; `employer` is the company they work at, if it is known.
     #[must_use]
     pub fn person(&mut self, person: &Person, employer: Option<&Employer<'_>>) -> Document {
-        let mut parts = employer
-            .map(|employer| employer.parts.clone())
-            .unwrap_or_default();
+        let mut parts = Parts::default();
         if let Some(title) = &person.job_title {
             parts.text(TextField::JobTitles, self.title(title));
+        }
+        if let Some(employer) = employer {
+            parts.company = employer.company.number;
+            parts.text(TextField::Place, employer.place.clone());
+            parts.order(OrderField::CompanyName, employer.name.clone());
         }
         // In place of the company's, if there is one.
         parts.text(TextField::Place, self.place(&person.place));
@@ -91,8 +104,9 @@ impl Documents {
             NumberField::InfoUpdatedAt,
             Some(person.info_updated_at.timestamp_micros()),
         );
-        parts.order(OrderField::Name, Some(&person.full_name));
-        parts.order(OrderField::JobTitle, person.job_title.as_deref());
+        parts.order(OrderField::Name, order_text(&person.full_name));
+        let title = person.job_title.as_deref().and_then(order_text);
+        parts.order(OrderField::JobTitle, title);
         let company = employer.map(|employer| employer.company);
         parts.document(Kind::Person, person.id, &person_row(person, company))
     }
@@ -115,9 +129,7 @@ impl Documents {
         Values::of_each(&each.collect::<Vec<_>>())
     }
 
-    /// What the company's and its people's documents have in common.
-    fn parts_of_company(&mut self, company: &Company) -> Parts {
-        let mut parts = Parts::default();
+    fn texts_of_company(&mut self, company: &Company, parts: &mut Parts) {
         let name = words(&company.name);
         parts.text(
             TextField::CompanyName,
@@ -131,12 +143,6 @@ impl Documents {
         parts.text(TextField::Tags, self.types(&company.tags));
         let description = words(company.description.as_deref().unwrap_or_default());
         parts.text(TextField::Description, value(&description, Comparison::Stemmed));
-        parts.company_keys(company);
-        parts.number(
-            NumberField::FoundedDate,
-            company.founded.and_then(first_day).map(day_number),
-        );
-        parts
     }
 }
 
@@ -184,10 +190,11 @@ pub fn day_number(day: NaiveDate) -> i64 {
 }
 
 /// A document in the making. What is empty is left out.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Parts {
+    company: Option<CompanyNumber>,
     texts: BTreeMap<TextField, Values>,
-    keys: BTreeMap<KeyField, Arc<Vec<String>>>,
+    keys: BTreeMap<KeyField, Vec<String>>,
     numbers: BTreeMap<NumberField, i64>,
     orders: BTreeMap<OrderField, String>,
 }
@@ -247,7 +254,7 @@ impl Parts {
     fn key(&mut self, field: KeyField, terms: impl IntoIterator<Item = String>) {
         let mut terms = terms.into_iter().peekable();
         if terms.peek().is_some() {
-            let all = Arc::make_mut(self.keys.entry(field).or_default());
+            let all = self.keys.entry(field).or_default();
             all.extend(terms);
             all.sort_unstable();
             all.dedup();
@@ -260,16 +267,15 @@ impl Parts {
         }
     }
 
-    fn order(&mut self, field: OrderField, text: Option<&str>) {
-        let mut folded = fold(text.unwrap_or_default().trim());
-        folded.truncate(folded.floor_char_boundary(MAX_ORDER_LEN));
-        if !folded.is_empty() {
-            self.orders.insert(field, folded);
+    fn order(&mut self, field: OrderField, text: Option<String>) {
+        if let Some(text) = text {
+            self.orders.insert(field, text);
         }
     }
 
     fn document(self, kind: Kind, id: uuid::Uuid, row: &impl prost::Message) -> Document {
         let Self {
+            company,
             texts,
             keys,
             numbers,
@@ -278,6 +284,7 @@ impl Parts {
         Document {
             kind,
             id,
+            company,
             texts,
             keys,
             numbers,
@@ -285,6 +292,13 @@ impl Parts {
             row: Bytes::from(row.encode_to_vec()),
         }
     }
+}
+
+/// A text to order by; none without one.
+fn order_text(text: &str) -> Option<String> {
+    let mut folded = fold(text.trim());
+    folded.truncate(folded.floor_char_boundary(MAX_ORDER_LEN));
+    (!folded.is_empty()).then_some(folded)
 }
 
 fn company_row(company: &Company) -> pb::Company {

@@ -90,6 +90,7 @@ fn read_company(company: &CompanyRecord, ambient: &Ambient, now: DateTime<Utc>) 
     let updated_at = read_time(company.info_updated_at);
     let founded = text(company.founded_date.as_deref()).and_then(|date| parse_founded(&date));
     let record = Company {
+        number: None,
         id: ambient.uuid_v7(),
         external_id: company.external_id.trim().to_owned(),
         name: company.name.trim().to_owned(),

@@ -26,7 +26,6 @@ pub enum Kind {
 }
 
 /// A text field: a list of values, each a sequence of slots, each slot holding the terms that stand there.
-/// A person's document carries its company's values under the same names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TextField {
     /// The company's name without its legal forms. One value.
@@ -60,7 +59,7 @@ pub enum KeyField {
     Phone,
     /// The company's tags, folded, whole.
     WholeTag,
-    /// Flags that hold, see [`Flag`].
+    /// Flags that hold of the company, see [`Flag`].
     Flag,
 }
 
@@ -69,8 +68,6 @@ pub enum KeyField {
 pub enum Flag {
     /// The company has a website.
     HasWebsite,
-    /// The person has a company. Holds for no company.
-    HasCompany,
 }
 
 impl Flag {
@@ -79,7 +76,6 @@ impl Flag {
     pub const fn term(self) -> &'static str {
         match self {
             Self::HasWebsite => "website",
-            Self::HasCompany => "company",
         }
     }
 }
@@ -175,6 +171,8 @@ pub enum Condition {
     Any(Vec<Condition>),
     /// It does not hold.
     Not(Box<Condition>),
+    /// People only: the company they work at is known and meets it.
+    Employer(Box<Condition>),
 }
 
 /// How well a record meets the words of the query, from the query and the record alone.
@@ -193,12 +191,23 @@ pub struct Ranking {
 /// What one filter adds to the score.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankGroup {
+    /// In whose fields its words are looked for.
+    pub of: Subject,
     /// How much.
     pub weight: Weight,
     /// Where its words are looked for.
     pub fields: Vec<TextField>,
     /// Its alternatives.
     pub alternatives: Vec<RankAlternative>,
+}
+
+/// Whose values count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// The record's own.
+    Record,
+    /// People only: those of the company they work at. Without a company nothing holds.
+    Employer,
 }
 
 /// An alternative of a filter, in its three degrees. A degree that is none can't be reached.
@@ -310,7 +319,7 @@ impl Condition {
         match self {
             Self::Text { fields, expression } => fields.len() * expression.words(),
             Self::All(parts) | Self::Any(parts) => parts.iter().map(Self::words).sum(),
-            Self::Not(part) => part.words(),
+            Self::Not(part) | Self::Employer(part) => part.words(),
             Self::Everything
             | Self::Key { .. }
             | Self::KeyPrefix { .. }

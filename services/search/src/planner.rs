@@ -8,18 +8,17 @@
 
 use chrono::{Days, NaiveDate};
 use prost::Message as _;
-use proto::alternatives::{Part, Separator, parts, split};
+use proto::alternatives::{Part, Separator, composed, parts, split};
 use proto::day;
 use proto::email::EmailTerm;
 use proto::search::v1::{NewBusiness, SearchQuery, SortDirection, SortField, WebsiteStatus};
 use proto::search_query::{applied_sort, applied_sort_message, is_blank};
-use unicode_normalization::UnicodeNormalization as _;
 use uuid::Uuid;
 
 use crate::documents::{day_number, first_day};
 use crate::plan::{
     Condition, Flag, InValue, KeyField, Kind, NumberField, Order, OrderBy, OrderField, Plan, RankAlternative,
-    RankGroup, Ranking, TextField, Weight, Window,
+    RankGroup, Ranking, Subject, TextField, Weight, Window,
 };
 use crate::record::Founded;
 use crate::text::keywords::{self, Alternative, one_or_many};
@@ -56,7 +55,7 @@ pub fn plan(kind: Kind, query: &SearchQuery, context: &PlanContext<'_>) -> Plan 
     let order = order(kind, query);
     let own_place = own_place(query);
     let ranking = if order.by == OrderBy::Relevance {
-        ranking(query)
+        ranking(kind, query)
     } else {
         Ranking::default()
     };
@@ -168,19 +167,18 @@ fn filter(
     own_place: Option<Condition>,
     context: &PlanContext<'_>,
 ) -> Condition {
+    let company = |condition: Option<Condition>| condition.map(|condition| of_company(kind, condition));
     let filters = [
-        given(&query.business_type, |text| keyword_list(text, &TYPES)),
+        given(&query.business_type, |text| company(keyword_list(text, &TYPES))),
         location(kind, query, own_place),
-        given(&query.website, |text| any_of(text, host::asked_website)),
+        given(&query.website, |text| company(any_of(text, host::asked_website))),
         website_status(kind, query),
         given(&query.company_name, |text| {
-            Some(in_field(
-                TextField::CompanyName,
-                CompanyName::parse(text)?.holds()?,
-            ))
+            let name = CompanyName::parse(text)?.holds()?;
+            company(Some(in_field(TextField::CompanyName, name)))
         }),
         given(&query.company_domain, |text| {
-            keys(text, KeyField::Domain, host::domain_term)
+            company(keys(text, KeyField::Domain, host::domain_term))
         }),
         given(&query.business_email, |text| business_email(kind, text, context)),
         given(&query.business_phone, |text| {
@@ -190,25 +188,55 @@ fn filter(
                     prefix: phone::asked_prefix(number)?,
                 })
             };
-            any_of(text, prefix)
+            company(any_of(text, prefix))
         }),
         given(&query.description_keywords, |text| {
-            keyword_list(text, &[TextField::Description])
+            company(keyword_list(text, &[TextField::Description]))
         }),
         job_titles(query).map(|titles| {
             let titles = keywords::any(&titles).map(|titles| in_field(TextField::JobTitles, titles));
             titles.unwrap_or(NOTHING)
         }),
-        given(&query.exclude_keywords, |text| excluded(kind, text)),
-        search_tags(query),
+        given(&query.exclude_keywords, |text| excluded_of_company(kind, text)),
+        excluded_title(kind, query),
+        search_tags(kind, query),
         new_business(kind, query, context),
         updated(query),
     ];
-    let mut filters = filters.into_iter().flatten().collect::<Vec<_>>();
-    match filters.len() {
+    all(filters.into_iter().flatten())
+}
+
+/// All of the filters. What is asked of people's companies is put together, so that they are asked once.
+fn all(filters: impl IntoIterator<Item = Condition>) -> Condition {
+    let (mut own, mut company, mut unlike) = (Vec::new(), Vec::new(), Vec::new());
+    for filter in filters {
+        match filter {
+            Condition::Employer(asked) => company.push(*asked),
+            Condition::Not(part) => match *part {
+                Condition::Employer(asked) => unlike.push(Condition::Not(asked)),
+                part => own.push(Condition::Not(Box::new(part))),
+            },
+            filter => own.push(filter),
+        }
+    }
+    if company.is_empty() {
+        // Who has no company is not excluded by it.
+        own.extend(unlike.into_iter().map(|unlike| match unlike {
+            Condition::Not(asked) => Condition::Not(Box::new(Condition::Employer(asked))),
+            other => other,
+        }));
+    } else {
+        company.append(&mut unlike);
+        own.push(Condition::Employer(Box::new(one_or_all(company))));
+    }
+    one_or_all(own)
+}
+
+fn one_or_all(mut parts: Vec<Condition>) -> Condition {
+    match parts.len() {
         0 => Condition::Everything,
-        1 => filters.remove(0),
-        _ => Condition::All(filters),
+        1 => parts.remove(0),
+        _ => Condition::All(parts),
     }
 }
 
@@ -263,12 +291,11 @@ fn flag(flag: Flag) -> Condition {
     }
 }
 
-/// A company that does not meet the condition.
-fn company_without(kind: Kind, condition: Condition) -> Condition {
-    let without = Condition::Not(Box::new(condition));
+/// The company, or the person's company, meets the condition.
+fn of_company(kind: Kind, condition: Condition) -> Condition {
     match kind {
-        Kind::Company => without,
-        Kind::Person => Condition::All(vec![flag(Flag::HasCompany), without]),
+        Kind::Company => condition,
+        Kind::Person => Condition::Employer(Box::new(condition)),
     }
 }
 
@@ -294,13 +321,13 @@ fn location(kind: Kind, query: &SearchQuery, own_place: Option<Condition>) -> Op
 fn website_status(kind: Kind, query: &SearchQuery) -> Option<Condition> {
     match query.website_status() {
         WebsiteStatus::Unspecified | WebsiteStatus::Any => None,
-        WebsiteStatus::Has => Some(flag(Flag::HasWebsite)),
-        WebsiteStatus::No => Some(company_without(kind, flag(Flag::HasWebsite))),
+        WebsiteStatus::Has => Some(of_company(kind, flag(Flag::HasWebsite))),
+        WebsiteStatus::No => Some(of_company(kind, Condition::Not(Box::new(flag(Flag::HasWebsite))))),
     }
 }
 
 fn business_email(kind: Kind, text: &str, context: &PlanContext<'_>) -> Option<Condition> {
-    let company = keys(text, KeyField::BusinessEmail, host::asked_email)?;
+    let company = of_company(kind, keys(text, KeyField::BusinessEmail, host::asked_email)?);
     Some(match kind {
         Kind::Person if !context.revealed.is_empty() => {
             Condition::Any(vec![company, Condition::Ids(context.revealed.to_vec())])
@@ -309,24 +336,27 @@ fn business_email(kind: Kind, text: &str, context: &PlanContext<'_>) -> Option<C
     })
 }
 
-fn excluded(kind: Kind, text: &str) -> Option<Condition> {
-    let company = keyword_list(text, &EXCLUDED)?;
-    let occurs = match kind {
-        Kind::Company => company,
-        Kind::Person => {
-            let split = split(text, Separator::CommaOutsideQuotes);
-            let titles = split
-                .iter()
-                .filter_map(|text| Alternative::parse(text, title_words))
-                .collect::<Vec<_>>();
-            let title = keywords::any(&titles).map(|titles| in_field(TextField::JobTitles, titles));
-            Condition::Any(std::iter::once(company).chain(title).collect())
-        }
-    };
+/// Nothing excluded occurs in the company; who has none passes.
+fn excluded_of_company(kind: Kind, text: &str) -> Option<Condition> {
+    let occurs = of_company(kind, keyword_list(text, &EXCLUDED)?);
     Some(Condition::Not(Box::new(occurs)))
 }
 
-fn search_tags(query: &SearchQuery) -> Option<Condition> {
+/// Nothing excluded occurs in a person's title.
+fn excluded_title(kind: Kind, query: &SearchQuery) -> Option<Condition> {
+    if kind == Kind::Company {
+        return None;
+    }
+    let split = split(&query.exclude_keywords, Separator::CommaOutsideQuotes);
+    let titles = split
+        .iter()
+        .filter_map(|text| Alternative::parse(text, title_words))
+        .collect::<Vec<_>>();
+    let occurs = in_field(TextField::JobTitles, keywords::any(&titles)?);
+    Some(Condition::Not(Box::new(occurs)))
+}
+
+fn search_tags(kind: Kind, query: &SearchQuery) -> Option<Condition> {
     if query.search_tags.iter().all(|tag| is_blank(tag)) {
         return None;
     }
@@ -338,10 +368,11 @@ fn search_tags(query: &SearchQuery) -> Option<Condition> {
     Some(if any.is_empty() {
         NOTHING
     } else {
-        Condition::Key {
+        let tags = Condition::Key {
             field: KeyField::WholeTag,
             any,
-        }
+        };
+        of_company(kind, tags)
     })
 }
 
@@ -354,8 +385,8 @@ fn new_business(kind: Kind, query: &SearchQuery, context: &PlanContext<'_>) -> O
     };
     match query.new_business() {
         NewBusiness::Unspecified | NewBusiness::Any => None,
-        NewBusiness::Yes => Some(new),
-        NewBusiness::No => Some(company_without(kind, new)),
+        NewBusiness::Yes => Some(of_company(kind, new)),
+        NewBusiness::No => Some(of_company(kind, Condition::Not(Box::new(new)))),
     }
 }
 
@@ -387,7 +418,7 @@ fn job_titles(query: &SearchQuery) -> Option<Vec<Alternative>> {
         .iter()
         .filter(|title| !is_blank(title))
         .collect::<Vec<_>>();
-    let parse = |title: &&String| Alternative::parse(&title.nfkc().collect::<String>(), title_words);
+    let parse = |title: &&String| Alternative::parse(&composed(title), title_words);
     (!given.is_empty()).then(|| given.iter().filter_map(parse).collect())
 }
 
@@ -401,7 +432,7 @@ struct CompanyName {
 
 impl CompanyName {
     fn parse(text: &str) -> Option<Self> {
-        let text = text.nfkc().collect::<String>();
+        let text = composed(text);
         let mut plain = Vec::new();
         let mut whole = Vec::new();
         for part in parts(&text) {
@@ -449,10 +480,15 @@ impl CompanyName {
     }
 }
 
-fn ranking(query: &SearchQuery) -> Ranking {
+fn ranking(kind: Kind, query: &SearchQuery) -> Ranking {
     let group = |weight: Weight, fields: &[TextField], alternatives: Vec<RankAlternative>| {
         let fields = fields.to_vec();
+        let of = match (kind, fields[..] == [TextField::JobTitles]) {
+            (Kind::Person, false) => Subject::Employer,
+            _ => Subject::Record,
+        };
         (!alternatives.is_empty()).then_some(RankGroup {
+            of,
             weight,
             fields,
             alternatives,

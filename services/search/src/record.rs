@@ -3,9 +3,15 @@
 use chrono::{DateTime, NaiveDate, Utc};
 use uuid::Uuid;
 
+/// Number of a company within the store, counted from 1: what people's documents refer to it by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompanyNumber(pub u64);
+
 /// A company.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Company {
+    /// Given by the store with the first writing; none before.
+    pub number: Option<CompanyNumber>,
     /// Public id; stays the same as long as the external id is known.
     pub id: Uuid,
     /// Id in the source.

@@ -2,14 +2,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use tantivy::IndexWriter;
 
 use super::error::{IndexError, Unreadable};
 use super::half::{Half, write};
 use super::schema::Fields;
-use super::search::search;
+use super::search::{Searchers, search};
 use super::settings::IndexSettings;
 use crate::document::{Change, Document};
 use crate::plan::{EngineError, Hits, Kind, Plan, Stop};
@@ -22,6 +22,9 @@ pub struct Generation {
     fields: Fields,
     companies: Half,
     people: Half,
+    /// What a search reads. Of both halves together: what is asked of people's companies is asked of the companies of the
+    /// same commit.
+    searchers: RwLock<Searchers>,
     settings: IndexSettings,
     /// None behind a failure: the next writing opens new ones, which begin at the last commit.
     writers: Mutex<Option<Writers>>,
@@ -87,10 +90,15 @@ impl Generation {
             .position()?
             .zip(people.position()?)
             .map(|(companies, people)| companies.min(people));
+        let searchers = Searchers {
+            companies: companies.searcher(),
+            people: people.searcher(),
+        };
         let generation = Self {
             fields,
             companies,
             people,
+            searchers: RwLock::new(searchers),
             settings,
             writers: Mutex::default(),
             position: Mutex::new(position),
@@ -138,6 +146,10 @@ impl Generation {
             self.companies.commit(&mut writers.companies, position)?;
             self.people.commit(&mut writers.people, position)
         })?;
+        *self.searchers.write().unwrap_or_else(PoisonError::into_inner) = Searchers {
+            companies: self.companies.searcher(),
+            people: self.people.searcher(),
+        };
         *self.position.lock().unwrap_or_else(PoisonError::into_inner) = Some(position);
         Ok(())
     }
@@ -173,11 +185,12 @@ impl Generation {
     }
 
     pub(super) fn search(&self, plan: &Plan, stop: &Stop) -> Result<Hits, EngineError> {
-        let half = match plan.kind {
-            Kind::Company => &self.companies,
-            Kind::Person => &self.people,
-        };
-        search(&half.searcher(), &self.fields, plan, stop)
+        let searchers = self
+            .searchers
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        search(&searchers, &self.fields, plan, stop)
     }
 
     /// Does some writing. What fails, or panics, leaves the state of the last commit behind: of a writer that has

@@ -106,7 +106,7 @@ impl Half {
             .and_then(|payload| payload.parse().ok()))
     }
 
-    /// Commits what was written, with the position, and shows it to the searches that start from now on.
+    /// Commits what was written, with the position. [`Half::searcher`] sees it from then on.
     pub(super) fn commit(&self, writer: &mut IndexWriter, position: i64) -> tantivy::Result<()> {
         let mut commit = writer.prepare_commit()?;
         commit.set_payload(&position.to_string());

@@ -37,6 +37,7 @@
 
 mod deadline;
 mod docs;
+mod employers;
 mod error;
 mod generation;
 mod half;

@@ -17,6 +17,8 @@ use crate::plan::{KeyField, Kind, NumberField, OrderField, TextField};
 pub(super) const ID_HIGH: &str = "id_high";
 /// Column of the id's lower half.
 pub(super) const ID_LOW: &str = "id_low";
+/// Column of the company's number: a company's own, that of a person's company, 0 where there is none.
+pub(super) const COMPANY: &str = "company";
 
 const TEXTS: [TextField; 8] = [
     TextField::CompanyName,
@@ -129,6 +131,9 @@ pub(super) struct Fields {
     pub(super) row: Field,
     id_high: Field,
     id_low: Field,
+    company: Field,
+    /// The number of a person's company, as a term.
+    employer: Field,
     texts: [Field; TEXTS.len()],
     keys: [Field; KEYS.len()],
     numbers: [Field; NUMBERS.len()],
@@ -151,6 +156,8 @@ impl Fields {
         let id = schema.add_bytes_field("id", BytesOptions::default().set_indexed());
         let id_high = schema.add_u64_field(ID_HIGH, number.clone());
         let id_low = schema.add_u64_field(ID_LOW, number.clone());
+        let company = schema.add_u64_field(COMPANY, number.clone());
+        let employer = schema.add_u64_field("employer", NumericOptions::default().set_indexed());
         let row = schema.add_bytes_field("row", BytesOptions::default().set_stored());
         let texts = TEXTS.map(|field| schema.add_text_field(text_name(field), text.clone()));
         let keys = KEYS.map(|field| schema.add_text_field(key_name(field), key.clone()));
@@ -163,6 +170,8 @@ impl Fields {
             row,
             id_high,
             id_low,
+            company,
+            employer,
             texts,
             keys,
             numbers,
@@ -183,6 +192,11 @@ impl Fields {
         Term::from_field_bytes(self.id, id.as_bytes())
     }
 
+    /// The term of the people who work at the company with this number.
+    pub(super) fn employer_term(&self, number: u64) -> Term {
+        Term::from_field_u64(self.employer, number)
+    }
+
     /// What Tantivy is given of a document.
     pub(super) fn document(&self, document: &Document) -> TantivyDocument {
         let mut out = TantivyDocument::new();
@@ -190,12 +204,16 @@ impl Fields {
         out.add_bytes(self.id, document.id.as_bytes());
         out.add_u64(self.id_high, high);
         out.add_u64(self.id_low, low);
+        out.add_u64(self.company, document.company.map_or(0, |number| number.0));
+        if let (Kind::Person, Some(number)) = (document.kind, document.company) {
+            out.add_u64(self.employer, number.0);
+        }
         out.add_bytes(self.row, &document.row);
         for (field, values) in &document.texts {
             out.add_text(self.text(*field), values.as_str());
         }
         for (field, terms) in &document.keys {
-            for term in terms.iter() {
+            for term in terms {
                 out.add_text(self.key(*field), term);
             }
         }

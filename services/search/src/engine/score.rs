@@ -1,9 +1,10 @@
 //! The score of [`Ranking`], for the matching documents of one window after the other.
 
 use super::docs::BoxDocs;
+use super::employers::EmployerScores;
 use super::segment::Segment;
 use super::window::{WINDOW, Window};
-use crate::plan::{Condition, InValue, RankAlternative, RankGroup, Ranking, TextField};
+use crate::plan::{Condition, InValue, RankAlternative, RankGroup, Ranking, Subject, TextField};
 
 /// Alternatives beyond this number count no more.
 const MOST_ALTERNATIVES: u64 = 100;
@@ -11,6 +12,8 @@ const MOST_ALTERNATIVES: u64 = 100;
 /// Scores documents of a segment.
 pub(super) struct Scorer {
     groups: Vec<Group>,
+    /// What people's companies add.
+    employers: Option<EmployerScores>,
     /// Of the window's documents, by their places in it.
     scores: Vec<u64>,
     worth: Vec<Worth>,
@@ -40,12 +43,15 @@ struct Worth {
 impl Scorer {
     /// `filter` is what the documents meet that will be scored.
     pub(super) fn new(segment: &Segment<'_>, ranking: &Ranking, filter: &Condition) -> tantivy::Result<Self> {
-        let groups = ranking
-            .groups
-            .iter()
-            .map(|group| Group::new(segment, group, filter));
+        let own = ranking.groups.iter().filter(|group| group.of == Subject::Record);
+        let groups = own.map(|group| Group::new(segment, group, filter));
         Ok(Self {
             groups: groups.collect::<tantivy::Result<_>>()?,
+            employers: segment
+                .employers
+                .scores()
+                .map(|scores| EmployerScores::open(segment.reader, scores))
+                .transpose()?,
             scores: vec![0; WINDOW as usize],
             worth: vec![Worth::default(); WINDOW as usize],
         })
@@ -54,7 +60,8 @@ impl Scorer {
     /// The scores of the window's documents, by their places in it; those of other places mean nothing.
     pub(super) fn score(&mut self, matching: &Window) -> &[u64] {
         for doc in matching.docs() {
-            self.scores[matching.offset(doc)] = 0;
+            let employer = self.employers.as_ref().map(|employers| employers.of(doc));
+            self.scores[matching.offset(doc)] = employer.unwrap_or_default();
         }
         for group in &mut self.groups {
             for doc in matching.docs() {

@@ -8,6 +8,7 @@ use tantivy::schema::Value;
 use tantivy::{DocAddress, DocId, Searcher, SegmentOrdinal, TantivyDocument, TantivyError};
 
 use super::deadline::Deadline;
+use super::employers::Employers;
 use super::order::{Places, compare};
 use super::schema::Fields;
 use super::score::Scorer;
@@ -15,24 +16,39 @@ use super::segment::{Segment, first};
 use super::top::Top;
 use super::window::Window;
 use crate::plan::{
-    Condition, EngineError, Hit, Hits, NumberField, Order, OrderBy, OrderPosition, OrderValue, Plan, Stop,
+    Condition, EngineError, Hit, Hits, Kind, NumberField, Order, OrderBy, OrderPosition, OrderValue, Plan,
+    Stop,
 };
 
-/// Answers a plan from a searcher of the plan's kind.
+/// What searches read: both kinds as one commit has left them.
+#[derive(Clone)]
+pub(super) struct Searchers {
+    pub(super) companies: Searcher,
+    pub(super) people: Searcher,
+}
+
+/// Answers a plan.
 pub(super) fn search(
-    searcher: &Searcher,
+    searchers: &Searchers,
     fields: &Fields,
     plan: &Plan,
     stop: &Stop,
 ) -> Result<Hits, EngineError> {
     let deadline = Rc::new(Deadline::new(stop.clone()));
-    let hits = Search {
-        searcher,
-        fields,
-        plan,
-        deadline: Rc::clone(&deadline),
-    }
-    .run();
+    let searcher = match plan.kind {
+        Kind::Company => &searchers.companies,
+        Kind::Person => &searchers.people,
+    };
+    let hits = Employers::ask(&searchers.companies, fields, plan, &deadline).and_then(|employers| {
+        Search {
+            searcher,
+            fields,
+            plan,
+            employers: &employers,
+            deadline: Rc::clone(&deadline),
+        }
+        .run()
+    });
     // What was found once the deadline had passed is not all that there is.
     if deadline.look() {
         return Err(EngineError::DeadlineExceeded);
@@ -44,6 +60,7 @@ struct Search<'a> {
     searcher: &'a Searcher,
     fields: &'a Fields,
     plan: &'a Plan,
+    employers: &'a Employers<'a>,
     deadline: Rc<Deadline>,
 }
 
@@ -95,6 +112,7 @@ impl Search<'_> {
             reader,
             fields: self.fields,
             kind: self.plan.kind,
+            employers: self.employers,
             deadline: Rc::clone(&self.deadline),
         }
     }

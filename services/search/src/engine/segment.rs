@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use tantivy::columnar::Column;
 use tantivy::index::{InvertedIndexReader, SegmentReader};
@@ -17,6 +16,7 @@ use uuid::Uuid;
 
 use super::deadline::Deadline;
 use super::docs::{AllDocs, AnyDocs, BitDocs, BoxDocs, NotDocs, NumberDocs, RangeDocs, TermDocs};
+use super::employers::{EmployerDocs, Employers};
 use super::schema::{Fields, has_many_values, number_name};
 use super::words::{Expression, MatcherBuilder, WordDocs};
 use crate::plan::{Condition, InValue, KeyField, Kind, NumberField, Phrase, TextField};
@@ -29,6 +29,7 @@ pub(super) struct Segment<'a> {
     pub(super) reader: &'a SegmentReader,
     pub(super) fields: &'a Fields,
     pub(super) kind: Kind,
+    pub(super) employers: &'a Employers<'a>,
     pub(super) deadline: Rc<Deadline>,
 }
 
@@ -51,7 +52,19 @@ impl Segment<'_> {
                 }
                 Ok(Box::new(NotDocs::new(self.reader.max_doc(), part)))
             }
+            Condition::Employer(asked) => self.employed(asked),
         }
+    }
+
+    /// The people whose company meets the condition.
+    fn employed(&self, asked: &Condition) -> tantivy::Result<BoxDocs> {
+        let Some(numbers) = self.employers.answer(asked).filter(|numbers| !numbers.is_empty()) else {
+            return Ok(self.none());
+        };
+        let Some(few) = numbers.to_look_up(self.reader.max_doc()) else {
+            return Ok(Box::new(EmployerDocs::open(self.reader, numbers)?));
+        };
+        self.listed(few.iter().map(|number| self.fields.employer_term(*number)))
     }
 
     /// The documents in one value of one of whose fields the expression holds.
@@ -252,13 +265,17 @@ impl Segment<'_> {
     }
 
     fn ids(&self, ids: &[Uuid]) -> tantivy::Result<BoxDocs> {
-        let index: Arc<InvertedIndexReader> = self.reader.inverted_index(self.fields.id)?;
+        self.listed(ids.iter().map(|id| self.fields.id_term(*id)))
+    }
+
+    /// The documents with one of these terms, each of which few documents have.
+    fn listed(&self, terms: impl Iterator<Item = Term>) -> tantivy::Result<BoxDocs> {
         let mut found = BitDocs::none(self.reader.max_doc());
-        for (id, looks) in ids.iter().zip(1_u32..) {
+        for (term, looks) in terms.zip(1_u32..) {
             if looks % LOOKS == 0 && self.deadline.look() {
                 break;
             }
-            let term = self.fields.id_term(*id);
+            let index = self.reader.inverted_index(term.field())?;
             if let Some(postings) = index.read_block_postings(&term, IndexRecordOption::Basic)? {
                 // Of a document that was replaced within one commit, the old one is there too, deleted.
                 for &doc in postings.docs() {

@@ -87,6 +87,7 @@ impl Stage {
 
     fn company(&self, id: &str, name: &str) -> Batch {
         let record = Company {
+            number: None,
             id: self.ambient.uuid_v7(),
             external_id: id.to_owned(),
             name: name.to_owned(),

@@ -8,11 +8,12 @@ use uuid::Uuid;
 
 use super::array_literal;
 use super::write::Put;
-use crate::record::{Company, Founded, PlaceText};
+use crate::record::{Company, CompanyNumber, Founded, PlaceText};
 
 /// A row of `companies`.
 #[derive(FromRow)]
 pub(super) struct CompanyRow {
+    number: i64,
     id: Uuid,
     external_id: String,
     name: String,
@@ -35,6 +36,8 @@ pub(super) struct CompanyRow {
 impl From<CompanyRow> for Company {
     fn from(row: CompanyRow) -> Self {
         Self {
+            // Never negative, by constraint.
+            number: u64::try_from(row.number).ok().map(CompanyNumber),
             id: row.id,
             external_id: row.external_id,
             name: row.name,
@@ -85,6 +88,8 @@ pub(super) async fn insert(
              AS input (id, external_id, name, domain, website, business_types, description, tags,
              business_email, business_phone, city, region, country, employee_count, founded_on, founded_year,
              info_updated_at)
+         -- Those that would conflict would use up numbers.
+         WHERE NOT EXISTS (SELECT FROM companies AS known WHERE known.external_id = input.external_id)
          ORDER BY external_id COLLATE \"C\"
          ON CONFLICT (external_id) DO NOTHING
          RETURNING id, external_id",

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use proto::alternatives::MARKS;
 use unicode_normalization::char::is_combining_mark;
 use unicode_script::{Script, UnicodeScript as _};
 
@@ -71,8 +72,8 @@ pub fn words(text: &str) -> Vec<Word> {
 }
 
 fn without_signs(text: &str) -> Cow<'_, str> {
-    if text.contains(['™', '℠']) {
-        Cow::Owned(text.replace(['™', '℠'], " "))
+    if text.contains(MARKS) {
+        Cow::Owned(text.replace(MARKS, " "))
     } else {
         Cow::Borrowed(text)
     }

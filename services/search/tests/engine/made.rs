@@ -1,7 +1,6 @@
 //! Documents and plans made up by proptest. There are few different terms, values and numbers, so that they meet.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use proptest::collection::{btree_map, vec};
@@ -11,8 +10,9 @@ use proptest::sample::{Index, select, subsequence};
 use search::document::{Change, Document};
 use search::plan::{
     Condition, InValue, KeyField, Kind, NumberField, Order, OrderBy, OrderField, Plan, RankAlternative,
-    RankGroup, Ranking, Slot, TextField, Weight, Window,
+    RankGroup, Ranking, Slot, Subject, TextField, Weight, Window,
 };
+use search::record::CompanyNumber;
 use uuid::Uuid;
 
 const TERMS: [&str; 5] = ["a", "b", "c", "d", "^"];
@@ -41,6 +41,11 @@ pub(crate) fn id(number: u8) -> Uuid {
     Uuid::from_u128(number << 121 | (number ^ 0x55) << 60 | number << 3)
 }
 
+/// The number of the company with this id.
+fn company_number(id: u8) -> CompanyNumber {
+    CompanyNumber(1 + u64::from(id) * 7)
+}
+
 fn slot() -> impl Strategy<Value = Slot> {
     prop_oneof![
         6 => select(&TERMS[..]).prop_map(|term| vec![term.to_owned()]),
@@ -60,7 +65,7 @@ fn document() -> impl Strategy<Value = Document> {
     );
     let keys = btree_map(
         select(&ALL_KEYS[..]),
-        vec(select(&KEYS[..]).prop_map(str::to_owned), 0..3).prop_map(Arc::new),
+        vec(select(&KEYS[..]).prop_map(str::to_owned), 0..3),
         0..3,
     );
     let numbers = btree_map(select(&NUMBERS[1..]), number(), 0..3);
@@ -72,6 +77,7 @@ fn document() -> impl Strategy<Value = Document> {
     (
         select(&KINDS[..]),
         0..40_u8,
+        option::weighted(0.8, 0..45_u8),
         texts,
         keys,
         numbers,
@@ -80,7 +86,7 @@ fn document() -> impl Strategy<Value = Document> {
         any::<u16>(),
     )
         .prop_map(
-            |(kind, number, (many, one), keys, mut numbers, updated, orders, row)| {
+            |(kind, number, employer, (many, one), keys, mut numbers, updated, orders, row)| {
                 numbers.insert(NumberField::InfoUpdatedAt, updated);
                 let mut texts: BTreeMap<_, _> = many.into_iter().chain(one).collect();
                 if kind == Kind::Person
@@ -95,6 +101,10 @@ fn document() -> impl Strategy<Value = Document> {
                 Document {
                     kind,
                     id: id(number),
+                    company: match kind {
+                        Kind::Company => Some(company_number(number)),
+                        Kind::Person => employer.map(company_number),
+                    },
                     texts: texts.collect(),
                     keys,
                     numbers,
@@ -152,7 +162,8 @@ fn condition() -> impl Strategy<Value = Condition> {
         prop_oneof![
             vec(part.clone(), 0..4).prop_map(Condition::All),
             vec(part.clone(), 0..4).prop_map(Condition::Any),
-            part.prop_map(|part| Condition::Not(Box::new(part))),
+            part.clone().prop_map(|part| Condition::Not(Box::new(part))),
+            part.prop_map(|part| Condition::Employer(Box::new(part))),
         ]
     })
 }
@@ -167,13 +178,19 @@ fn ranking() -> impl Strategy<Value = Ranking> {
             }
         });
     let weights = [Weight::Description, Weight::Types, Weight::NameOrTitle];
-    let group = (select(weights.to_vec()), fields(), vec(alternative, 1..4)).prop_map(
-        |(weight, fields, alternatives)| RankGroup {
+    let subjects = [Subject::Record, Subject::Employer];
+    let group = (
+        select(subjects.to_vec()),
+        select(weights.to_vec()),
+        fields(),
+        vec(alternative, 1..4),
+    )
+        .prop_map(|(of, weight, fields, alternatives)| RankGroup {
+            of,
             weight,
             fields,
             alternatives,
-        },
-    );
+        });
     vec(group, 0..3).prop_map(|groups| Ranking { groups })
 }
 

@@ -42,6 +42,7 @@ pub(crate) fn document(kind: Kind, number: u8) -> Document {
     Document {
         kind,
         id: id(number),
+        company: None,
         texts: BTreeMap::new(),
         keys: BTreeMap::new(),
         numbers: BTreeMap::from([(NumberField::InfoUpdatedAt, i64::from(number))]),

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use search::document::{Change, Document};
 use search::plan::{
     Condition, Engine, EngineError, Hit, Hits, InValue, Kind, Order, OrderBy, OrderPosition, OrderValue,
-    Phrase, Plan, RankGroup, Slot, Stop, TextField,
+    Phrase, Plan, RankGroup, Slot, Stop, Subject, TextField,
 };
+use search::values::Values;
 use uuid::Uuid;
 
 /// All documents, by kind and id.
@@ -52,11 +53,14 @@ impl Engine for Reference {
         let mut matching: Vec<Hit> = self
             .of(plan.kind)
             .values()
-            .filter(|document| meets(document, &plan.filter))
+            .filter(|document| self.meets(document, &plan.filter))
             .map(|document| Hit {
-                position: position(document, plan),
+                position: self.position(document, plan),
                 row: document.row.clone(),
-                own_place: plan.own_place.as_ref().is_none_or(|place| meets(document, place)),
+                own_place: plan
+                    .own_place
+                    .as_ref()
+                    .is_none_or(|place| self.meets(document, place)),
             })
             .collect();
         matching.sort_by(|left, right| compare(plan.order, &left.position, &right.position));
@@ -74,27 +78,68 @@ impl Engine for Reference {
     }
 }
 
-fn position(document: &Document, plan: &Plan) -> OrderPosition {
-    let value = match plan.order.by {
-        OrderBy::Relevance => OrderValue::Score(
-            plan.ranking
-                .groups
-                .iter()
-                .map(|group| worth(document, group))
-                .sum(),
-        ),
-        OrderBy::Text(field) => document
-            .orders
-            .get(&field)
-            .map_or(OrderValue::Missing, |text| OrderValue::Text(text.clone())),
-        OrderBy::Number(field) => document
-            .numbers
-            .get(&field)
-            .map_or(OrderValue::Missing, |number| OrderValue::Number(*number)),
-    };
-    OrderPosition {
-        value,
-        id: document.id,
+impl Reference {
+    fn position(&self, document: &Document, plan: &Plan) -> OrderPosition {
+        let value = match plan.order.by {
+            OrderBy::Relevance => OrderValue::Score(
+                plan.ranking
+                    .groups
+                    .iter()
+                    .filter_map(|group| {
+                        let subject = match group.of {
+                            Subject::Record => document,
+                            Subject::Employer => self.employer(document)?,
+                        };
+                        Some(worth(subject, group))
+                    })
+                    .sum(),
+            ),
+            OrderBy::Text(field) => document
+                .orders
+                .get(&field)
+                .map_or(OrderValue::Missing, |text| OrderValue::Text(text.clone())),
+            OrderBy::Number(field) => document
+                .numbers
+                .get(&field)
+                .map_or(OrderValue::Missing, |number| OrderValue::Number(*number)),
+        };
+        OrderPosition {
+            value,
+            id: document.id,
+        }
+    }
+
+    /// A person's company.
+    fn employer(&self, person: &Document) -> Option<&Document> {
+        let number = person.company.filter(|_| person.kind == Kind::Person)?;
+        self.companies
+            .values()
+            .find(|company| company.company == Some(number))
+    }
+
+    fn meets(&self, document: &Document, condition: &Condition) -> bool {
+        match condition {
+            Condition::Everything => true,
+            Condition::Text { fields, expression } => in_fields(document, fields, expression),
+            Condition::Key { field, any } => document
+                .keys
+                .get(field)
+                .is_some_and(|terms| terms.iter().any(|term| any.contains(term))),
+            Condition::KeyPrefix { field, prefix } => document
+                .keys
+                .get(field)
+                .is_some_and(|terms| terms.iter().any(|term| term.starts_with(prefix))),
+            Condition::Range { field, from, to } => document.numbers.get(field).is_some_and(|number| {
+                from.is_none_or(|from| from <= *number) && to.is_none_or(|to| *number <= to)
+            }),
+            Condition::Ids(ids) => ids.contains(&document.id),
+            Condition::All(parts) => parts.iter().all(|part| self.meets(document, part)),
+            Condition::Any(parts) => parts.iter().any(|part| self.meets(document, part)),
+            Condition::Not(part) => !self.meets(document, part),
+            Condition::Employer(asked) => self
+                .employer(document)
+                .is_some_and(|employer| self.meets(employer, asked)),
+        }
     }
 }
 
@@ -140,33 +185,11 @@ fn worth(document: &Document, group: &RankGroup) -> u64 {
     }
 }
 
-fn meets(document: &Document, condition: &Condition) -> bool {
-    match condition {
-        Condition::Everything => true,
-        Condition::Text { fields, expression } => in_fields(document, fields, expression),
-        Condition::Key { field, any } => document
-            .keys
-            .get(field)
-            .is_some_and(|terms| terms.iter().any(|term| any.contains(term))),
-        Condition::KeyPrefix { field, prefix } => document
-            .keys
-            .get(field)
-            .is_some_and(|terms| terms.iter().any(|term| term.starts_with(prefix))),
-        Condition::Range { field, from, to } => document.numbers.get(field).is_some_and(|number| {
-            from.is_none_or(|from| from <= *number) && to.is_none_or(|to| *number <= to)
-        }),
-        Condition::Ids(ids) => ids.contains(&document.id),
-        Condition::All(parts) => parts.iter().all(|part| meets(document, part)),
-        Condition::Any(parts) => parts.iter().any(|part| meets(document, part)),
-        Condition::Not(part) => !meets(document, part),
-    }
-}
-
 fn in_fields(document: &Document, fields: &[TextField], expression: &InValue) -> bool {
     let values = fields
         .iter()
         .filter_map(|field| document.texts.get(field))
-        .flat_map(|values| values.iter());
+        .flat_map(Values::iter);
     values.into_iter().any(|value| in_value(&value, expression))
 }
 

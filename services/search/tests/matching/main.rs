@@ -11,7 +11,7 @@ use search::document::Change;
 use search::documents::Documents;
 use search::plan::{Engine as _, Hits, Kind, Stop, Window};
 use search::planner::{self, PlanContext};
-use search::record::{Company, Employee, Founded, Person, PlaceText};
+use search::record::{Company, CompanyNumber, Employee, Founded, Person, PlaceText};
 use unicode_normalization::UnicodeNormalization as _;
 use uuid::Uuid;
 
@@ -19,6 +19,7 @@ use reference::Reference;
 
 fn company(number: u128, name: &str) -> Company {
     Company {
+        number: u64::try_from(number).ok().map(CompanyNumber),
         id: Uuid::from_u128(number),
         external_id: number.to_string(),
         name: name.to_owned(),
@@ -379,7 +380,7 @@ fn a_person_without_a_company_meets_no_company_filter() {
     plain.founded = None;
     let mut abroad = person(3, "Buyer");
     abroad.place = place("Lisbon", "PT");
-    let mut world = World::default();
+    let mut world = World::of(&[employer.clone(), plain.clone()]);
     world.put(Documents::default().person(&person(1, "Buyer"), None));
     world.put(Documents::default().person(
         &person(2, "Buyer"),
@@ -498,6 +499,26 @@ proptest! {
         prop_assert_eq!(world.named(&name), [1]);
         prop_assert_eq!(world.named(&name.nfd().collect::<String>()), [1]);
         prop_assert_eq!(world.named(&format!("\"{name}\"")), [1]);
+    }
+
+    #[test]
+    fn signs_of_trade_marks_are_no_letters_in_any_filter(value in "[\\p{L}\\p{N}]{1,4}[™℠]{1,2}( ?[\\p{L}\\p{N}]{1,4}[™℠]?){0,2}") {
+        let mut acme = company(1, "Acme");
+        acme.business_types = vec![value.clone()];
+        acme.tags = vec![value.clone()];
+        acme.description = Some(value.clone());
+        let mut world = World::of(&[acme]);
+        world.put(Documents::default().person(&person(2, &value), None));
+        let bare = value.replace(['™', '℠'], " ");
+        for asked in [&value, &bare, &format!("\"{value}\"")] {
+            prop_assert_eq!(world.companies(|query| query.business_type = asked.clone()), [1]);
+            prop_assert_eq!(world.companies(|query| query.description_keywords = asked.clone()), [1]);
+            prop_assert_eq!(world.people(|query| query.job_titles = vec![asked.clone()]), [2]);
+            prop_assert_eq!(world.people(|query| query.exclude_keywords = asked.clone()), []);
+        }
+        for tag in [value.clone(), bare] {
+            prop_assert_eq!(world.companies(|query| query.search_tags = vec![tag.clone()]), [1]);
+        }
     }
 
     #[test]

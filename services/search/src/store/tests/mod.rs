@@ -19,6 +19,7 @@ fn now() -> DateTime<Utc> {
 
 fn company(ambient: &Ambient, external_id: &str) -> Company {
     Company {
+        number: None,
         id: ambient.uuid_v7(),
         external_id: external_id.to_owned(),
         name: format!("Company {external_id}"),
