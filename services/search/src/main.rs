@@ -16,6 +16,11 @@ use search::recording::Recorder;
 use search::search::Search;
 use search::store::{Store, migrator};
 
+/// Documents are many small allocations, made on one thread and dropped on another: the system's allocator takes a fifth
+/// of the time of a rebuild for them, and keeps more memory.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 struct SearchProcess;
 
 impl Service for SearchProcess {

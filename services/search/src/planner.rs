@@ -3,8 +3,8 @@
 //! A filter that is blank is left out. One that is not, but holds nothing to search for, is met by no record: it never
 //! becomes "everything", whatever a caller sends past the rules of [`proto::search_query`].
 //!
-//! A person without a company meets no filter on companies. Their documents have none of the company's values, which
-//! settles it for all conditions but the negative ones: those ask for [`Flag::HasCompany`] too.
+//! What is told of companies is asked of people's companies ([`Condition::Employer`]): a person without one meets no
+//! filter on companies, positive or negative. What is excluded is another thing: nobody has it who has no company.
 
 use chrono::{Days, NaiveDate};
 use prost::Message as _;
