@@ -166,7 +166,7 @@ fn in_fields(document: &Document, fields: &[TextField], expression: &InValue) ->
     let values = fields
         .iter()
         .filter_map(|field| document.texts.get(field))
-        .flat_map(|values| values.iter());
+        .flat_map(search::values::Values::iter);
     values.into_iter().any(|value| in_value(&value, expression))
 }
 
