@@ -24,3 +24,4 @@ pub mod search;
 pub mod store;
 pub mod text;
 pub mod values;
+pub mod workforce;

@@ -1,5 +1,7 @@
 //! The records, as the store keeps them.
 
+use std::cmp::Ordering;
+
 use chrono::{DateTime, NaiveDate, Utc};
 use uuid::Uuid;
 
@@ -83,6 +85,24 @@ impl PlaceText {
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.city.is_none() && self.region.is_none() && self.country.is_none()
+    }
+
+    /// By city, region and country; in each, what is not known comes last.
+    fn rank(&self) -> [(bool, Option<&str>); 3] {
+        [&self.city, &self.region, &self.country].map(|part| (part.is_none(), part.as_deref()))
+    }
+}
+
+/// By their bytes: the city first, then the region; what is not known comes last.
+impl Ord for PlaceText {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+impl PartialOrd for PlaceText {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

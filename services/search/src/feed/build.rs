@@ -1,17 +1,21 @@
-//! Filling a new index with all records, as they are in one snapshot.
+//! Filling a new index with all records, as they are in one snapshot: each record is read once.
+//!
+//! First company by company, each with its people, from whom both their own documents and the company's are made; then
+//! the people who have no company, or none that is there.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use futures::TryStreamExt as _;
 use runtime::shutdown::Shutdown;
 use uuid::Uuid;
 
 use super::FeedError;
-use super::records::{
-    COMPANIES_AT_ONCE, PEOPLE_AT_ONCE, Records, Target, Writer, companies_of, load_companies, with_employees,
-};
+use super::records::{COMPANIES_AT_ONCE, Companies, PEOPLE_AT_ONCE, Records, Target, Writer, by_external_id};
 use crate::engine::Rebuild;
 use crate::store::Store;
 use crate::store::snapshot::Snapshot;
+use crate::workforce::Workforce;
 
 /// Fills the new index and commits the snapshot's position: from there it can follow the feed.
 pub(super) async fn fill(
@@ -37,24 +41,52 @@ async fn read(snapshot: &mut Snapshot, writer: &mut Writer, shutdown: &Shutdown)
         let page = snapshot.companies_page(last, limit(COMPANIES_AT_ONCE)).await?;
         let Some(company) = page.last() else { break };
         last = Some(company.id);
-        let companies = page.into_iter().map(Arc::new).collect();
-        let records = Records {
-            companies: with_employees(snapshot, companies).await?,
-            ..Records::default()
-        };
-        write(writer, records, shutdown).await?;
+        with_people(snapshot, writer, by_external_id(page), shutdown).await?;
     }
-    last = None;
+    snapshot.find_people_alone().await?;
     loop {
-        let page = snapshot.people_page(last, limit(PEOPLE_AT_ONCE)).await?;
-        let Some(person) = page.last() else { break };
-        last = Some(person.id);
-        let companies = load_companies(snapshot, &companies_of(&page)).await?;
+        let people = snapshot.next_people_alone(PEOPLE_AT_ONCE).await?;
+        if people.is_empty() {
+            return Ok(());
+        }
         let mut records = Records::default();
-        records.add_people(page, &companies);
+        records.add_people(people, &Companies::new());
         write(writer, records, shutdown).await?;
     }
-    Ok(())
+}
+
+/// Has these companies and all their people written.
+async fn with_people(
+    snapshot: &mut Snapshot,
+    writer: &mut Writer,
+    companies: Companies,
+    shutdown: &Shutdown,
+) -> Result<(), FeedError> {
+    let ids: Vec<&str> = companies.keys().map(String::as_str).collect();
+    let mut workforces: HashMap<&str, Workforce> = HashMap::new();
+    let people = snapshot.people_of(&ids).try_chunks(PEOPLE_AT_ONCE);
+    let mut people = std::pin::pin!(people.map_err(|chunk| chunk.1));
+    while let Some(some) = people.try_next().await? {
+        for person in &some {
+            let company = person.company_external_id.as_ref();
+            if let Some((id, _)) = company.and_then(|id| companies.get_key_value(id)) {
+                let workforce = workforces.entry(id).or_default();
+                workforce.add(person.job_title.as_ref(), &person.place);
+            }
+        }
+        let mut records = Records::default();
+        records.add_people(some, &companies);
+        write(writer, records, shutdown).await?;
+    }
+    let told = companies.iter().map(|(id, company)| {
+        let workforce = workforces.remove(id.as_str()).unwrap_or_default();
+        (Arc::clone(company), workforce.employees(id))
+    });
+    let records = Records {
+        companies: told.collect(),
+        ..Records::default()
+    };
+    write(writer, records, shutdown).await
 }
 
 async fn write(writer: &mut Writer, records: Records, shutdown: &Shutdown) -> Result<(), FeedError> {

@@ -1,9 +1,9 @@
 //! Records on their way into the index.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use super::FeedError;
@@ -35,11 +35,16 @@ pub(super) enum Target {
     Empty(Arc<Rebuild>),
 }
 
-/// Writes to a target: each piece of work beside the reading for the next one.
+/// Pieces of work that are done beside each other, and beside the reading for the next one: while one hands its
+/// documents to the index, which lets in one at a time, another makes its own.
+const AT_ONCE: usize = 2;
+
+/// Writes to a target, in no certain order.
 pub(super) struct Writer {
     target: Target,
-    documents: Arc<Mutex<Documents>>,
-    running: Option<JoinHandle<Result<(), IndexError>>>,
+    /// Makers of documents that have nothing to do.
+    idle: Vec<Documents>,
+    running: JoinSet<Result<Documents, IndexError>>,
 }
 
 /// Records read, with what their documents take from others.
@@ -85,24 +90,35 @@ impl Records {
 }
 
 impl Writer {
-    /// Has the documents of these records written, without committing them, when those before are.
+    /// Has the documents of these records written, without committing them. Waits while enough others are.
     pub(super) async fn write(&mut self, records: Records) -> Result<(), FeedError> {
-        self.finish().await?;
+        let mut documents = match self.idle.pop() {
+            Some(documents) => documents,
+            None => self.one_done().await?.unwrap_or_default(),
+        };
         let target = self.target.clone();
-        let documents = Arc::clone(&self.documents);
-        self.running = Some(tokio::task::spawn_blocking(move || {
-            let mut documents = documents.lock().unwrap_or_else(PoisonError::into_inner);
+        self.running.spawn_blocking(move || {
             let all = records.documents(&mut documents);
-            target.write(&records.gone, all)
-        }));
+            target.write(&records.gone, all)?;
+            Ok(documents)
+        });
         Ok(())
     }
 
     /// Waits until all is written. Whoever goes on with the index has to, also behind an error.
     pub(super) async fn finish(&mut self) -> Result<(), FeedError> {
-        match self.running.take() {
-            Some(running) => Ok(running.await??),
-            None => Ok(()),
+        let mut done = Ok(());
+        while !self.running.is_empty() {
+            done = done.and(self.one_done().await.map(|documents| self.idle.extend(documents)));
+        }
+        done
+    }
+
+    /// Waits until one of the pieces of work is done, if there is one, and returns its maker of documents.
+    async fn one_done(&mut self) -> Result<Option<Documents>, FeedError> {
+        match self.running.join_next().await {
+            Some(done) => Ok(Some(done??)),
+            None => Ok(None),
         }
     }
 }
@@ -112,8 +128,8 @@ impl Target {
     pub(super) fn writer(&self) -> Writer {
         Writer {
             target: self.clone(),
-            documents: Arc::default(),
-            running: None,
+            idle: std::iter::repeat_with(Documents::default).take(AT_ONCE).collect(),
+            running: JoinSet::new(),
         }
     }
 
@@ -148,13 +164,18 @@ pub(super) async fn load_companies(
     snapshot: &mut Snapshot,
     external_ids: &[&str],
 ) -> Result<Companies, StoreError> {
-    let mut companies = Companies::with_capacity(external_ids.len());
-    if !external_ids.is_empty() {
-        for company in snapshot.companies(external_ids).await? {
-            companies.insert(company.external_id.clone(), Arc::new(company));
-        }
+    if external_ids.is_empty() {
+        return Ok(Companies::new());
     }
-    Ok(companies)
+    Ok(by_external_id(snapshot.companies(external_ids).await?))
+}
+
+/// Companies by their external ids.
+pub(super) fn by_external_id(companies: Vec<Company>) -> Companies {
+    let companies = companies.into_iter();
+    companies
+        .map(|company| (company.external_id.clone(), Arc::new(company)))
+        .collect()
 }
 
 /// The different external ids of these people's companies.

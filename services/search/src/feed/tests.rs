@@ -18,6 +18,7 @@ use crate::record::{Company, Person, PlaceText};
 use crate::store::write::{Batch, Delete, Put};
 
 struct Stage {
+    pool: PgPool,
     store: Store,
     index: Arc<Index>,
     feed: Arc<Feed>,
@@ -35,7 +36,7 @@ fn stage(pool: PgPool, dir: &Path) -> Stage {
     let Opened::Ready(index) = Index::open(dir, settings).unwrap() else {
         panic!("the index is usable")
     };
-    let (store, index) = (Store::new(pool), Arc::new(index));
+    let (store, index) = (Store::new(pool.clone()), Arc::new(index));
     let settings = FeedSettings {
         interval: Duration::from_millis(5),
         batch: 7,
@@ -52,6 +53,7 @@ fn stage(pool: PgPool, dir: &Path) -> Stage {
     let readiness = Readiness::default();
     let built = readiness.condition("built");
     Stage {
+        pool,
         store,
         index,
         feed,
@@ -428,7 +430,8 @@ async fn the_index_can_be_built_anew_while_records_change(pool: PgPool) {
         .iter()
         .map(|company| (company.external_id.as_str(), company.name.as_str()))
         .collect();
-    let everyone = snapshot.people_page(None, 1000).await.unwrap();
+    let ids = sqlx::query_scalar("SELECT id FROM people").fetch_all(&stage.pool);
+    let everyone = snapshot.people(&ids.await.unwrap()).await.unwrap();
     let expected: BTreeMap<String, Option<String>> = everyone
         .iter()
         .map(|person| {

@@ -12,11 +12,7 @@ use super::people::PersonRow;
 use super::{Store, StoreError, changes};
 use crate::plan::Kind;
 use crate::record::{Company, Employee, Person, PlaceText};
-
-/// Most different titles, and most different places, that a company's document tells of its people. A search for a
-/// title or place is exact for companies below it; of one beyond it, the document has the first so many by their
-/// bytes, on every replica the same, and a warning is logged.
-pub const MAX_EMPLOYEE_VALUES: i64 = 4096;
+use crate::workforce::Workforce;
 
 /// Longest that a snapshot waits between two reads, and one read takes.
 const PATIENCE: Duration = Duration::from_mins(15);
@@ -48,14 +44,14 @@ struct ChangeRow {
     companies: Vec<String>,
 }
 
-#[derive(FromRow)]
-struct PlaceRow {
-    company_external_id: String,
-    city: Option<String>,
-    region: Option<String>,
-    country: Option<String>,
-    number: i64,
-}
+/// What a company's document may tell of one of its people.
+type EmployeeRow = (
+    String,
+    Option<String>,
+    Option<String>,
+    Option<String>,
+    Option<String>,
+);
 
 impl Store {
     /// Opens a snapshot. It holds a connection until it is dropped.
@@ -138,104 +134,67 @@ impl Snapshot {
         Ok(rows.into_iter().map(Person::from).collect())
     }
 
-    /// The first people behind this id, by their ids; none begins.
-    pub async fn people_page(&mut self, after: Option<Uuid>, limit: i64) -> Result<Vec<Person>, StoreError> {
-        let rows: Vec<PersonRow> = sqlx::query_as("SELECT * FROM people WHERE id > $1 ORDER BY id LIMIT $2")
-            .bind(after.unwrap_or(Uuid::nil()))
-            .bind(limit)
-            .fetch_all(&mut *self.transaction)
-            .await?;
-        Ok(rows.into_iter().map(Person::from).collect())
-    }
-
-    /// All people of these companies, read as fast as they are taken: they may be many.
+    /// All people of these companies, company by company, read as fast as they are taken: they may be many.
     pub fn people_of<'a>(
         &'a mut self,
         companies: &'a [&'a str],
     ) -> impl Stream<Item = Result<Person, StoreError>> + 'a {
-        sqlx::query_as::<_, PersonRow>("SELECT * FROM people WHERE company_external_id = ANY($1)")
-            .bind(companies)
-            .fetch(&mut *self.transaction)
-            .map_ok(Person::from)
-            .map_err(StoreError::from)
+        sqlx::query_as::<_, PersonRow>(
+            "SELECT * FROM people WHERE company_external_id = ANY($1) ORDER BY company_external_id",
+        )
+        .bind(companies)
+        .fetch(&mut *self.transaction)
+        .map_ok(Person::from)
+        .map_err(StoreError::from)
     }
 
-    /// What the documents of these companies tell of their people: each different title, and each different place.
+    /// Goes to the people who have no company, or none that is there: [`Snapshot::next_people_alone`] reads them. Once
+    /// in a snapshot.
+    pub async fn find_people_alone(&mut self) -> Result<(), StoreError> {
+        // A cursor: a page by id would have to pass by all who have a company.
+        sqlx::query(
+            "DECLARE people_alone NO SCROLL CURSOR FOR
+             SELECT * FROM people
+             WHERE NOT EXISTS (SELECT FROM companies WHERE companies.external_id = people.company_external_id)",
+        )
+        .execute(&mut *self.transaction)
+        .await?;
+        Ok(())
+    }
+
+    /// The next of those people, at most so many; none at the end.
+    pub async fn next_people_alone(&mut self, limit: usize) -> Result<Vec<Person>, StoreError> {
+        // The number can't be bound.
+        let fetch = sqlx::AssertSqlSafe(format!("FETCH FORWARD {limit} FROM people_alone"));
+        let rows: Vec<PersonRow> = sqlx::query_as(fetch).fetch_all(&mut *self.transaction).await?;
+        Ok(rows.into_iter().map(Person::from).collect())
+    }
+
+    /// What the documents of these companies tell of their people; nothing of a company that has none.
     pub async fn employees(
         &mut self,
         companies: &[&str],
     ) -> Result<HashMap<String, Vec<Employee>>, StoreError> {
-        let mut employees: HashMap<String, Vec<Employee>> = HashMap::new();
-        let titles: Vec<(String, String, i64)> = sqlx::query_as(
-            "SELECT company_external_id, job_title, number FROM (
-                 SELECT company_external_id, job_title, row_number() OVER (
-                     PARTITION BY company_external_id ORDER BY job_title COLLATE \"C\") AS number
-                 FROM people
-                 WHERE company_external_id = ANY($1) AND job_title IS NOT NULL
-                 GROUP BY company_external_id, job_title
-             ) AS titles
-             WHERE number <= $2",
+        let mut rows = sqlx::query_as::<_, EmployeeRow>(
+            "SELECT company_external_id, job_title, city, region, country
+             FROM people WHERE company_external_id = ANY($1)",
         )
         .bind(companies)
-        .bind(MAX_EMPLOYEE_VALUES + 1)
-        .fetch_all(&mut *self.transaction)
-        .await?;
-        for (company, title, number) in titles {
-            if fits(&company, "job titles", number) {
-                let employee = Employee {
-                    job_title: Some(title),
-                    place: PlaceText::default(),
-                };
-                employees.entry(company).or_default().push(employee);
-            }
+        .fetch(&mut *self.transaction);
+        let mut workforces: HashMap<String, Workforce> = HashMap::new();
+        while let Some((company, title, city, region, country)) = rows.try_next().await? {
+            let place = PlaceText {
+                city,
+                region,
+                country,
+            };
+            let workforce = workforces.entry(company).or_default();
+            workforce.add(title.as_ref(), &place);
         }
-        let places: Vec<PlaceRow> = sqlx::query_as(
-            "SELECT company_external_id, city, region, country, number FROM (
-                 SELECT company_external_id, city, region, country, row_number() OVER (
-                     PARTITION BY company_external_id
-                     ORDER BY city COLLATE \"C\", region COLLATE \"C\", country COLLATE \"C\") AS number
-                 FROM people
-                 WHERE company_external_id = ANY($1) AND num_nonnulls(city, region, country) > 0
-                 GROUP BY company_external_id, city, region, country
-             ) AS places
-             WHERE number <= $2",
-        )
-        .bind(companies)
-        .bind(MAX_EMPLOYEE_VALUES + 1)
-        .fetch_all(&mut *self.transaction)
-        .await?;
-        for row in places {
-            if fits(&row.company_external_id, "places", row.number) {
-                let place = PlaceText {
-                    city: row.city,
-                    region: row.region,
-                    country: row.country,
-                };
-                let employee = Employee {
-                    job_title: None,
-                    place,
-                };
-                employees
-                    .entry(row.company_external_id)
-                    .or_default()
-                    .push(employee);
-            }
-        }
-        Ok(employees)
+        let employees = workforces.into_iter().map(|(company, workforce)| {
+            let employees = workforce.employees(&company);
+            (company, employees)
+        });
+        Ok(employees.collect())
     }
-}
-
-/// Whether a company's value of this number goes into its document; says so where the first one does not.
-fn fits(company: &str, values: &'static str, number: i64) -> bool {
-    let fits = number <= MAX_EMPLOYEE_VALUES;
-    if !fits {
-        metrics::counter!("search_feed_companies_cut_total", "values" => values).increment(1);
-        tracing::warn!(
-            company.external_id = company,
-            values,
-            most = MAX_EMPLOYEE_VALUES,
-            "a company's people have more different values than its document holds: the first are searchable"
-        );
-    }
-    fits
 }

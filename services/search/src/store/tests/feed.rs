@@ -3,16 +3,18 @@
 use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
+use futures::TryStreamExt as _;
 use runtime::ambient::Ambient;
 use sqlx::{PgConnection, PgPool};
 use tokio::task::JoinSet;
 
 use super::{changes, company, now, of_companies, of_people, person, put};
 use crate::plan::Kind;
-use crate::record::{Person, PlaceText};
+use crate::record::{Employee, Person, PlaceText};
 use crate::store::Store;
 use crate::store::changes::{Feed, Lag, NewChange, append};
 use crate::store::write::Batch;
+use crate::workforce::MAX_EMPLOYEE_VALUES;
 
 /// Writers that take their time before and after they draw numbers, in all orders; a reader that reads all the while.
 #[sqlx::test]
@@ -217,6 +219,105 @@ async fn a_companys_people_are_told_by_their_different_titles_and_places(pool: P
     );
 }
 
+/// Held against Postgres's own order, of more different values than a document holds.
+#[sqlx::test]
+async fn of_very_many_titles_and_places_a_company_is_told_by_the_first(pool: PgPool) {
+    let (store, ambient) = (Store::new(pool.clone()), Ambient::fixed(now(), 1));
+    let letters = ["a", "B", "é", "Z", "\u{1F600}", "\u{FFFD}"];
+    let people = (0..2 * MAX_EMPLOYEE_VALUES).map(|number| {
+        let letter = letters[number % letters.len()].to_owned();
+        let of = |part: &str, every: usize| (number % every > 0).then(|| format!("{letter}{part}{number}"));
+        let place = PlaceText {
+            city: of("city", 3),
+            region: of("region", 2),
+            country: (number % 5 > 0).then(|| "DE".to_owned()),
+        };
+        Person {
+            job_title: of("title", 7),
+            place,
+            ..person(&ambient, &number.to_string(), Some("c"))
+        }
+    });
+    store.write(&of_people(people), now()).await.unwrap();
+    let most = i64::try_from(MAX_EMPLOYEE_VALUES).unwrap();
+    let titles: Vec<String> = sqlx::query_scalar(
+        "SELECT job_title FROM people WHERE job_title IS NOT NULL
+         GROUP BY job_title ORDER BY job_title COLLATE \"C\" LIMIT $1",
+    )
+    .bind(most)
+    .fetch_all(&pool)
+    .await
+    .unwrap();
+    let places: Vec<(Option<String>, Option<String>, Option<String>)> = sqlx::query_as(
+        "SELECT city, region, country FROM people WHERE num_nonnulls(city, region, country) > 0
+         GROUP BY city, region, country
+         ORDER BY city COLLATE \"C\", region COLLATE \"C\", country COLLATE \"C\" LIMIT $1",
+    )
+    .bind(most)
+    .fetch_all(&pool)
+    .await
+    .unwrap();
+    assert_eq!(
+        (titles.len(), places.len()),
+        (MAX_EMPLOYEE_VALUES, MAX_EMPLOYEE_VALUES)
+    );
+    let titles = titles
+        .into_iter()
+        .map(|title| (Some(title), PlaceText::default()));
+    let places = places.into_iter().map(|(city, region, country)| {
+        let place = PlaceText {
+            city,
+            region,
+            country,
+        };
+        (None, place)
+    });
+    let expected: Vec<Employee> = titles
+        .chain(places)
+        .map(|(job_title, place)| Employee { job_title, place })
+        .collect();
+    let mut snapshot = store.snapshot().await.unwrap();
+    let employees = snapshot.employees(&["c"]).await.unwrap();
+    assert!(employees["c"] == expected);
+}
+
+#[sqlx::test]
+async fn people_of_no_company_that_is_there_are_alone(pool: PgPool) {
+    let (store, ambient) = (Store::new(pool), Ambient::fixed(now(), 1));
+    store
+        .write(&of_companies([company(&ambient, "there")]), now())
+        .await
+        .unwrap();
+    let people = (0..25).map(|number| {
+        let company = [None, Some("there"), Some("gone")][number % 3];
+        person(&ambient, &format!("{number:02}"), company)
+    });
+    store.write(&of_people(people), now()).await.unwrap();
+    let mut snapshot = store.snapshot().await.unwrap();
+    snapshot.find_people_alone().await.unwrap();
+    let mut alone = Vec::new();
+    loop {
+        let page = snapshot.next_people_alone(5).await.unwrap();
+        assert!(page.len() <= 5);
+        if page.is_empty() {
+            break;
+        }
+        alone.extend(page.into_iter().map(|person| person.external_id));
+        // Other reads in between do not disturb it.
+        let of = snapshot
+            .people_of(&["there"])
+            .try_collect::<Vec<_>>()
+            .await
+            .unwrap();
+        assert_eq!(of.len(), 8);
+    }
+    alone.sort_unstable();
+    let expected = (0..25)
+        .filter(|number| number % 3 != 1)
+        .map(|number| format!("{number:02}"));
+    assert_eq!(alone, expected.collect::<Vec<_>>());
+}
+
 #[sqlx::test]
 async fn pages_of_a_snapshot_hold_each_record_once_whatever_is_written_meanwhile(pool: PgPool) {
     let (store, ambient) = (Store::new(pool), Ambient::fixed(now(), 1));
@@ -233,7 +334,7 @@ async fn pages_of_a_snapshot_hold_each_record_once_whatever_is_written_meanwhile
         .write(&of_people([person(&ambient, "late", None)]), now())
         .await
         .unwrap();
-    let (mut companies, mut people) = (Vec::new(), Vec::new());
+    let mut companies = Vec::new();
     while let Some(page) = Some(
         snapshot
             .companies_page(companies.last().copied(), 10)
@@ -244,12 +345,14 @@ async fn pages_of_a_snapshot_hold_each_record_once_whatever_is_written_meanwhile
     {
         companies.extend(page.into_iter().map(|company| company.id));
     }
-    while let Some(page) =
-        Some(snapshot.people_page(people.last().copied(), 10).await.unwrap()).filter(|page| !page.is_empty())
+    let (mut people, mut pages) = (BTreeSet::new(), 0);
+    snapshot.find_people_alone().await.unwrap();
+    while let Some(page) = Some(snapshot.next_people_alone(10).await.unwrap()).filter(|page| !page.is_empty())
     {
+        pages += 1;
         people.extend(page.into_iter().map(|person| person.id));
     }
-    assert_eq!((companies.len(), people.len()), (25, 25));
-    assert!(companies.is_sorted_by(|a, b| a < b) && people.is_sorted_by(|a, b| a < b));
+    assert_eq!((companies.len(), people.len(), pages), (25, 25, 3));
+    assert!(companies.is_sorted_by(|a, b| a < b));
     assert_eq!(snapshot.feed().await.unwrap().position, position);
 }
