@@ -5,6 +5,8 @@
 //! and an index holds little more than one for each word. The first slot holds the whole value with [`WHOLE`] before
 //! it. No word begins with any of the marks.
 
+use std::borrow::Cow;
+
 use sha2::{Digest as _, Sha256};
 
 use super::stem;
@@ -35,71 +37,101 @@ pub enum Comparison {
 /// What a record's text is found by: its words, and itself as a whole. Empty if it has no words.
 #[must_use]
 pub fn value(words: &[Word], comparison: Comparison) -> Values {
-    held(words, comparison, usize::MAX, whole(words, comparison))
+    held(words, comparison, usize::MAX, true)
 }
 
 /// As [`value`], of a text that is one of several: it ends at [`MAX_SLOTS`].
 #[must_use]
 pub fn one_of_many(words: &[Word], comparison: Comparison) -> Values {
-    held(words, comparison, MAX_SLOTS, whole(words, comparison))
+    held(words, comparison, MAX_SLOTS, true)
 }
 
 /// As [`value`], of a text that nobody asks for as a whole.
 #[must_use]
 pub fn words_alone(words: &[Word], comparison: Comparison) -> Values {
-    held(words, comparison, usize::MAX, Slot::new())
+    held(words, comparison, usize::MAX, false)
 }
 
-/// The slots that a record has for words; the first has also what tells the whole.
-fn held(words: &[Word], comparison: Comparison, most: usize, mut whole: Slot) -> Values {
+/// The slots that a record has for words; the first has also what tells them as a whole.
+fn held(words: &[Word], comparison: Comparison, most: usize, as_whole: bool) -> Values {
+    let words = words.iter().map(Stemmed::of).collect::<Vec<_>>();
     let mut value = Value::default();
-    for word in words.iter().take(most) {
+    for (number, word) in words.iter().take(most).enumerate() {
         value.slot();
-        for form in forms(word) {
-            let stem = stem(form);
+        for (form, stem) in word.forms() {
             if stem == form {
                 value.term(form);
             } else {
                 value.marked(EXACT, form);
                 if comparison == Comparison::Stemmed {
-                    value.marked(STEM, &stem);
+                    value.marked(STEM, stem);
                 }
             }
         }
-        for term in whole.drain(..) {
-            value.term(&term);
+        if number == 0 && as_whole {
+            for term in whole_terms(&words, comparison) {
+                value.term(&term);
+            }
         }
     }
     value.finish()
 }
 
+/// A word and the stems of its forms.
+struct Stemmed<'a> {
+    word: &'a Word,
+    plain: Cow<'a, str>,
+    expanded: Option<Cow<'a, str>>,
+}
+
+impl<'a> Stemmed<'a> {
+    fn of(word: &'a Word) -> Self {
+        Self {
+            word,
+            plain: stem(&word.plain),
+            expanded: word.expanded.as_deref().map(stem),
+        }
+    }
+
+    /// Each form with its stem, each once.
+    fn forms(&self) -> impl Iterator<Item = (&str, &str)> {
+        let expanded = self.word.expanded.as_deref().zip(self.expanded.as_deref());
+        let expanded = expanded.filter(|(form, _)| *form != self.word.plain);
+        std::iter::once((self.word.plain.as_str(), &*self.plain)).chain(expanded)
+    }
+
+    /// What stands for it in a whole value.
+    fn in_whole(&self, is_expanded: bool, comparison: Comparison) -> &str {
+        match (comparison, &self.word.expanded, &self.expanded) {
+            (Comparison::Exact, Some(form), _) if is_expanded => form,
+            (Comparison::Exact, ..) => &self.word.plain,
+            (Comparison::Stemmed, _, Some(stem)) if is_expanded => stem,
+            (Comparison::Stemmed, ..) => &self.plain,
+        }
+    }
+}
+
 /// The slot that a query asks for by a word.
 #[must_use]
 pub fn asked(word: &Word, comparison: Comparison) -> Slot {
-    each_form(word, |form| {
-        let stem = stem(form);
+    each_form(word, |form, stem| {
         match comparison {
             Comparison::Exact if stem == form => vec![form.to_owned()],
             Comparison::Exact => vec![marked(EXACT, form)],
             // No other word has a stem that is not of these letters.
             Comparison::Stemmed if !stem.bytes().all(|byte| byte.is_ascii_lowercase()) => {
-                vec![stem.into_owned()]
+                vec![stem.to_owned()]
             }
-            Comparison::Stemmed => vec![marked(STEM, &stem), stem.into_owned()],
+            Comparison::Stemmed => vec![marked(STEM, stem), stem.to_owned()],
         }
     })
 }
 
-/// The forms of a word, each once.
-fn forms(word: &Word) -> impl Iterator<Item = &str> {
-    let expanded = word.expanded.as_deref().filter(|form| *form != word.plain);
-    std::iter::once(word.plain.as_str()).chain(expanded)
-}
-
-/// What becomes of the forms of a word, each once.
-fn each_form(word: &Word, terms: impl Fn(&str) -> Vec<String>) -> Slot {
+/// What becomes of the forms of a word and their stems, each once.
+fn each_form(word: &Word, terms: impl Fn(&str, &str) -> Vec<String>) -> Slot {
+    let word = Stemmed::of(word);
     let mut slot = Slot::new();
-    for term in forms(word).flat_map(terms) {
+    for term in word.forms().flat_map(|(form, stem)| terms(form, stem)) {
         if !slot.contains(&term) {
             slot.push(term);
         }
@@ -124,6 +156,11 @@ pub fn asked_phrase(words: &[Word], comparison: Comparison) -> Phrase {
 /// words have both, in the plain forms and in the expanded ones. None without words.
 #[must_use]
 pub fn whole(words: &[Word], comparison: Comparison) -> Slot {
+    let words = words.iter().map(Stemmed::of).collect::<Vec<_>>();
+    whole_terms(&words, comparison)
+}
+
+fn whole_terms(words: &[Stemmed<'_>], comparison: Comparison) -> Slot {
     if words.is_empty() {
         return Vec::new();
     }
@@ -143,22 +180,16 @@ pub fn whole(words: &[Word], comparison: Comparison) -> Slot {
 }
 
 /// A bit of the mix, from the lowest, for each word with both forms: whether it is expanded.
-fn whole_term(words: &[Word], mut mix: u64, comparison: Comparison) -> String {
+fn whole_term(words: &[Stemmed<'_>], mut mix: u64, comparison: Comparison) -> String {
     let mut term = String::from(WHOLE);
     for word in words {
         if term.len() > 1 {
             term.push(' ');
         }
-        let mut form = &word.plain;
-        if let Some(expanded) = &word.expanded {
-            if mix & 1 == 1 {
-                form = expanded;
-            }
+        let is_expanded = word.expanded.is_some() && mix & 1 == 1;
+        term.push_str(word.in_whole(is_expanded, comparison));
+        if word.expanded.is_some() {
             mix = mix.rotate_right(1);
-        }
-        match comparison {
-            Comparison::Exact => term.push_str(form),
-            Comparison::Stemmed => term.push_str(&stem(form)),
         }
     }
     if term.len() <= MAX_WHOLE_LEN {
