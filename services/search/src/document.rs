@@ -29,8 +29,8 @@ pub struct Document {
     pub numbers: BTreeMap<NumberField, i64>,
     /// Texts to order by that are there.
     pub orders: BTreeMap<OrderField, String>,
-    /// The row as protobuf (`search.v1.Company` or `search.v1.Person`): all that is returned of the record, but what
-    /// depends on the request or the day. Never an e-mail address of a person.
+    /// The row as protobuf (`search.v1.Company` or `search.v1.Person`): all that is returned of the record, but its
+    /// id, which a hit has beside it, and what depends on the request or the day. Never an e-mail address of a person.
     pub row: Bytes,
 }
 

@@ -303,7 +303,8 @@ fn order_text(text: &str) -> Option<String> {
 
 fn company_row(company: &Company) -> pb::Company {
     pb::Company {
-        id: company.id.to_string(),
+        // The document's.
+        id: String::new(),
         name: company.name.clone(),
         domain: company.domain.as_deref().map(str::to_lowercase),
         website: company.website.clone(),
@@ -336,7 +337,8 @@ fn person_row(person: &Person, company: Option<&Company>) -> pb::Person {
         pb::EmailStatus::None
     };
     pb::Person {
-        id: person.id.to_string(),
+        // The document's.
+        id: String::new(),
         full_name: person.full_name.clone(),
         first_name: person.first_name.clone(),
         last_name: person.last_name.clone(),

@@ -106,6 +106,7 @@ impl Search {
             let (mask, today) = (Mask::new(&query.fields), self.ambient.now().date_naive());
             let finish = |hit: &Hit| {
                 let mut company = Company::decode(hit.row.clone())?;
+                company.id = hit.position.id.to_string();
                 company.new_business = planner::is_new_business(
                     company.founded_date.as_deref(),
                     today,
@@ -138,7 +139,11 @@ impl Search {
                 .run(query, Kind::Person, &paging, &revealed, deadline)
                 .await?;
             let mask = Mask::new(&query.fields);
-            let decode = |hit: &Hit| Ok(Person::decode(hit.row.clone())?);
+            let decode = |hit: &Hit| {
+                let mut person = Person::decode(hit.row.clone())?;
+                person.id = hit.position.id.to_string();
+                Ok(person)
+            };
             let mut people = hits
                 .hits
                 .iter()

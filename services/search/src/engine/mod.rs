@@ -34,7 +34,7 @@
 //! to rank by: such a page is complete after the first few matches, a range of it is a range of documents, and where the
 //! number of matches is known beforehand (everything, one term) the rest is not even counted.
 //!
-//! Rows are read from the document store, for the hits alone.
+//! Rows are read from the document store and unpacked (`rows`), for the hits alone.
 //!
 //! Conditions are walked by recursion, to the depth that the planner gives them, which does not depend on what a
 //! caller sends. There is no query text, no automaton and no floating point anywhere.
@@ -48,6 +48,7 @@ mod half;
 mod index;
 mod order;
 mod place;
+mod rows;
 mod schema;
 mod score;
 mod search;

@@ -18,9 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::error::{IndexError, Unreadable};
 
-/// Version of what is in a generation: its fields, what is kept of them, and the terms that the normalisers make. It
-/// goes up with each of them, and an index of another version is built anew.
-const FORMAT: u32 = 3;
+/// Version of what is in a generation: its fields, what is kept of them, how rows are packed, and the terms that the
+/// normalisers make. It goes up with each of them, and an index of another version is built anew.
+pub(super) const FORMAT: u32 = 4;
 
 const LOCK: &str = "lock";
 const CURRENT: &str = "current";

@@ -9,6 +9,7 @@ use tantivy::schema::{
 use tantivy::{TantivyDocument, Term};
 use uuid::Uuid;
 
+use super::rows;
 use super::tokens::TOKENIZER;
 use crate::document::Document;
 use crate::plan::{KeyField, Kind, NumberField, OrderField, TextField};
@@ -208,7 +209,7 @@ impl Fields {
         if let (Kind::Person, Some(number)) = (document.kind, document.company) {
             out.add_u64(self.employer, number.0);
         }
-        out.add_bytes(self.row, &document.row);
+        out.add_bytes(self.row, &rows::pack(document.kind, &document.row));
         for (field, values) in &document.texts {
             out.add_text(self.text(*field), values.as_str());
         }

@@ -10,6 +10,7 @@ use tantivy::{DocAddress, DocId, Searcher, SegmentOrdinal, TantivyDocument, Tant
 use super::deadline::Deadline;
 use super::employers::Employers;
 use super::order::{Places, compare};
+use super::rows;
 use super::schema::Fields;
 use super::score::Scorer;
 use super::segment::{Segment, first};
@@ -175,10 +176,11 @@ impl Search<'_> {
 
     fn row(&self, address: DocAddress) -> tantivy::Result<Bytes> {
         let document: TantivyDocument = self.searcher.doc(address)?;
-        let row = document
+        let packed = document
             .get_first(self.fields.row)
-            .and_then(|value| value.as_bytes().map(Bytes::copy_from_slice));
-        row.ok_or_else(|| TantivyError::InternalError("a document has no row".to_owned()))
+            .and_then(|value| value.as_bytes())
+            .ok_or_else(|| TantivyError::InternalError("a document has no row".to_owned()))?;
+        Ok(rows::unpack(self.plan.kind, packed)?)
     }
 
     /// Whether each of the documents meets [`Plan::own_place`].
