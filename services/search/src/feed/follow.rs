@@ -1,11 +1,13 @@
-//! One step along the feed: the next changes, all from one snapshot, into the index, with their position.
+//! One step along the feed: the next changes, all from one snapshot, into the index, with their position. What was
+//! written from an earlier snapshot that had these changes is not written again ([`super::ahead`]).
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use futures::TryStreamExt as _;
 use uuid::Uuid;
 
 use super::FeedError;
+use super::ahead::Ahead;
 use super::records::{
     COMPANIES_AT_ONCE, PEOPLE_AT_ONCE, Records, Target, Writer, companies_of, load_companies, with_employees,
 };
@@ -24,13 +26,13 @@ pub(super) enum Followed {
     CannotFollow,
 }
 
-/// What changes touch, without repetition.
+/// What is to be written for changes, without repetition.
 #[derive(Default)]
 struct Touched {
-    /// Companies that changed themselves.
+    /// Companies that changed themselves: those that are not there any more are removed.
     companies: BTreeSet<Uuid>,
-    /// External ids of the companies that changed themselves: all their people are touched.
-    whole_companies: BTreeSet<String>,
+    /// External ids of the companies that changed themselves, with their last change: all their people are touched.
+    whole_companies: BTreeMap<String, i64>,
     /// External ids of the companies whose documents are touched.
     company_documents: BTreeSet<String>,
     /// People that changed themselves.
@@ -38,131 +40,172 @@ struct Touched {
 }
 
 impl Touched {
-    fn by(changes: Vec<FeedChange>) -> Self {
+    fn by(changes: Vec<FeedChange>, ahead: &Ahead) -> Self {
         let mut touched = Self::default();
         for change in changes {
             match change.kind {
-                Kind::Company => {
-                    touched.companies.insert(change.record_id);
-                    touched.whole_companies.extend(change.companies.iter().cloned());
-                }
-                Kind::Person => {
-                    touched.people.insert(change.record_id);
-                }
+                Kind::Company => touched.by_company(&change, ahead),
+                Kind::Person => touched.by_person(&change, ahead),
             }
-            touched.company_documents.extend(change.companies);
+            let written = |external_id: &String| ahead.company(external_id, change.seq).is_some();
+            let documents = change.companies.into_iter();
+            touched
+                .company_documents
+                .extend(documents.filter(|external_id| !written(external_id)));
         }
         touched
     }
+
+    fn by_company(&mut self, change: &FeedChange, ahead: &Ahead) {
+        for external_id in &change.companies {
+            let there = ahead
+                .company(external_id, change.seq)
+                .and_then(|written| written.id);
+            if there != Some(change.record_id) {
+                self.companies.insert(change.record_id);
+            }
+            self.whole_companies.insert(external_id.clone(), change.seq);
+        }
+    }
+
+    fn by_person(&mut self, change: &FeedChange, ahead: &Ahead) {
+        if !ahead.has_person(change.record_id, change.seq) {
+            self.people.insert(change.record_id);
+        }
+    }
 }
 
-/// Follows at most so many changes behind the position.
+/// Follows at most so many changes behind the position. Behind an error nothing is known to be ahead.
 pub(super) async fn follow(
     store: &Store,
     target: &Target,
     position: i64,
     batch: i64,
+    ahead: &mut Ahead,
 ) -> Result<Followed, FeedError> {
+    let mut known = std::mem::take(ahead);
     let mut snapshot = store.snapshot().await?;
-    if !snapshot.feed().await?.can_follow(position) {
+    let feed = snapshot.feed().await?;
+    if !feed.can_follow(position) {
         return Ok(Followed::CannotFollow);
     }
     let changes = snapshot.changes_after(position, batch).await?;
     let Some(last) = changes.last().map(|change| change.seq) else {
         return Ok(Followed::Level);
     };
-    let touched = Touched::by(changes);
-    let mut writer = target.writer();
-    let read = write(&mut snapshot, &mut writer, &touched).await;
-    writer.finish().await?;
-    read?;
+    known.look(feed);
+    let touched = Touched::by(changes, &known);
+    let mut step = Step {
+        snapshot,
+        writer: target.writer(),
+        ahead: known,
+        there: HashSet::new(),
+    };
+    let written = step.write(&touched).await;
+    step.writer.finish().await?;
+    written?;
+    let Step {
+        snapshot,
+        ahead: mut known,
+        ..
+    } = step;
     drop(snapshot);
     target.commit(last).await?;
+    known.followed(last);
+    *ahead = known;
     Ok(Followed::To(last))
 }
 
-/// Writes the documents of all that is touched, as it is in the snapshot. A document is far larger than its record, and
-/// the changes may be many, so only a few records are ever held at a time.
-async fn write(snapshot: &mut Snapshot, writer: &mut Writer, touched: &Touched) -> Result<(), FeedError> {
-    let mut there = HashSet::new();
-    write_people(snapshot, writer, touched, &mut there).await?;
-    write_companies(snapshot, writer, touched, &mut there).await?;
-    write_people_of_companies(snapshot, writer, touched).await?;
-    let gone = Records {
-        gone: gone(touched, &there),
-        ..Records::default()
-    };
-    writer.write(gone).await
+/// A step in the making.
+struct Step {
+    snapshot: Snapshot,
+    writer: Writer,
+    ahead: Ahead,
+    /// Records that were touched and are in the snapshot.
+    there: HashSet<Uuid>,
 }
 
-/// Records that changed and are not there: deleted, or deleted and imported again under another id.
-fn gone(touched: &Touched, there: &HashSet<Uuid>) -> Vec<(Kind, Uuid)> {
-    let companies = touched.companies.iter().map(|id| (Kind::Company, *id));
-    let people = touched.people.iter().map(|id| (Kind::Person, *id));
-    let all = companies.chain(people);
-    all.filter(|(_, id)| !there.contains(id)).collect()
-}
-
-/// Writes the people that changed themselves, and adds the ids of those that are there.
-async fn write_people(
-    snapshot: &mut Snapshot,
-    writer: &mut Writer,
-    touched: &Touched,
-    there: &mut HashSet<Uuid>,
-) -> Result<(), FeedError> {
-    // In the order of their ids those of a company are mostly together, as they were imported.
-    let ids: Vec<Uuid> = touched.people.iter().copied().collect();
-    for some in ids.chunks(PEOPLE_AT_ONCE) {
-        let people = snapshot.people(some).await?;
-        there.extend(people.iter().map(|person| person.id));
-        let companies = load_companies(snapshot, &companies_of(&people)).await?;
-        let mut records = Records::default();
-        records.add_people(people, &companies);
-        writer.write(records).await?;
-    }
-    Ok(())
-}
-
-/// Writes the companies that are touched, and adds the ids of those that are there.
-async fn write_companies(
-    snapshot: &mut Snapshot,
-    writer: &mut Writer,
-    touched: &Touched,
-    there: &mut HashSet<Uuid>,
-) -> Result<(), FeedError> {
-    let ids: Vec<&str> = touched.company_documents.iter().map(String::as_str).collect();
-    for some in ids.chunks(COMPANIES_AT_ONCE) {
-        let companies = load_companies(snapshot, some).await?;
-        there.extend(companies.values().map(|company| company.id));
-        let records = Records {
-            companies: with_employees(snapshot, companies.into_values().collect()).await?,
+impl Step {
+    /// Writes the documents of all that is touched, as it is in the snapshot. A document is far larger than its record,
+    /// and the changes may be many, so only a few records are ever held at a time.
+    async fn write(&mut self, touched: &Touched) -> Result<(), FeedError> {
+        self.people(touched).await?;
+        self.companies(touched).await?;
+        self.people_of_companies(touched).await?;
+        let gone = Records {
+            gone: self.gone(touched),
             ..Records::default()
         };
-        writer.write(records).await?;
+        self.writer.write(gone).await
     }
-    Ok(())
-}
 
-/// Writes the people of companies that changed themselves, but for those who were written already.
-async fn write_people_of_companies(
-    snapshot: &mut Snapshot,
-    writer: &mut Writer,
-    touched: &Touched,
-) -> Result<(), FeedError> {
-    let ids: Vec<&str> = touched.whole_companies.iter().map(String::as_str).collect();
-    for some in ids.chunks(COMPANIES_AT_ONCE) {
-        let companies = load_companies(snapshot, some).await?;
-        let people = snapshot
-            .people_of(some)
-            .try_filter(|person| std::future::ready(!touched.people.contains(&person.id)))
-            .try_chunks(PEOPLE_AT_ONCE)
-            .map_err(|chunk| chunk.1);
-        let mut people = std::pin::pin!(people);
-        while let Some(some) = people.try_next().await? {
-            let mut records = Records::default();
-            records.add_people(some, &companies);
-            writer.write(records).await?;
-        }
+    /// Records that changed and are not there: deleted, or deleted and imported again under another id.
+    fn gone(&self, touched: &Touched) -> Vec<(Kind, Uuid)> {
+        let companies = touched.companies.iter().map(|id| (Kind::Company, *id));
+        let people = touched.people.iter().map(|id| (Kind::Person, *id));
+        let all = companies.chain(people);
+        all.filter(|(_, id)| !self.there.contains(id)).collect()
     }
-    Ok(())
+
+    /// Writes the people that changed themselves.
+    async fn people(&mut self, touched: &Touched) -> Result<(), FeedError> {
+        // In the order of their ids those of a company are mostly together, as they were imported.
+        let ids: Vec<Uuid> = touched.people.iter().copied().collect();
+        for some in ids.chunks(PEOPLE_AT_ONCE) {
+            let people = self.snapshot.people(some).await?;
+            self.there.extend(people.iter().map(|person| person.id));
+            for id in some {
+                self.ahead.add_person(*id);
+            }
+            let companies = load_companies(&mut self.snapshot, &companies_of(&people)).await?;
+            let mut records = Records::default();
+            records.add_people(people, &companies);
+            self.writer.write(records).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes the companies that are touched.
+    async fn companies(&mut self, touched: &Touched) -> Result<(), FeedError> {
+        let ids: Vec<&str> = touched.company_documents.iter().map(String::as_str).collect();
+        for some in ids.chunks(COMPANIES_AT_ONCE) {
+            let companies = load_companies(&mut self.snapshot, some).await?;
+            self.there.extend(companies.values().map(|company| company.id));
+            for external_id in some {
+                let id = companies.get(*external_id).map(|company| company.id);
+                self.ahead.add_company(external_id, id);
+            }
+            let records = Records {
+                companies: with_employees(&mut self.snapshot, companies.into_values().collect()).await?,
+                ..Records::default()
+            };
+            self.writer.write(records).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes the people of companies that changed themselves, but for those who were written with that change, in this
+    /// step or before.
+    async fn people_of_companies(&mut self, touched: &Touched) -> Result<(), FeedError> {
+        let ids: Vec<&str> = touched.whole_companies.keys().map(String::as_str).collect();
+        for some in ids.chunks(COMPANIES_AT_ONCE) {
+            let companies = load_companies(&mut self.snapshot, some).await?;
+            let people = self.snapshot.people_of(some).try_chunks(PEOPLE_AT_ONCE);
+            let mut people = std::pin::pin!(people.map_err(|chunk| chunk.1));
+            while let Some(mut some) = people.try_next().await? {
+                some.retain(|person| {
+                    let company = person.company_external_id.as_ref();
+                    let change = company.and_then(|id| touched.whole_companies.get(id));
+                    !change.is_some_and(|change| self.ahead.has_person(person.id, *change))
+                });
+                for person in &some {
+                    self.ahead.add_person(person.id);
+                }
+                let mut records = Records::default();
+                records.add_people(some, &companies);
+                self.writer.write(records).await?;
+            }
+        }
+        Ok(())
+    }
 }

@@ -3,7 +3,8 @@
 //! [`Feed::run`] looks for changes behind the index's position, reads the records they touch from one snapshot,
 //! writes their documents, and commits them together with the new position ([`follow`]). At rest it looks every
 //! [`FeedSettings::interval`]; while it is behind it goes on at once. A company's change writes its own document and
-//! those of all its people; a person's writes their own and those of the companies before and after.
+//! those of all its people; a person's writes their own and those of the companies before and after. What was written
+//! from a snapshot that had the change already is not written again ([`ahead`]).
 //!
 //! What can go wrong, and what holds then:
 //! - **A crash anywhere.** The position stands in the index's own commit. What was written without it is written
@@ -34,12 +35,14 @@ use crate::engine::{Index, IndexError, IndexStatus, Rebuild};
 use crate::store::changes::Lag;
 use crate::store::{Store, StoreError};
 
+mod ahead;
 mod build;
 mod follow;
 mod records;
 #[cfg(test)]
 mod tests;
 
+use ahead::Ahead;
 use follow::Followed;
 use records::Target;
 
@@ -71,8 +74,8 @@ pub struct Feed {
     settings: FeedSettings,
     ambient: Ambient,
     shutdown: Shutdown,
-    /// Held while the serving index is written, or replaced.
-    writing: Mutex<()>,
+    /// What the serving index is ahead in. Held while that is written, or replaced.
+    writing: Mutex<Ahead>,
     rebuilding: AtomicBool,
 }
 
@@ -122,7 +125,7 @@ impl Feed {
             settings,
             ambient,
             shutdown,
-            writing: Mutex::new(()),
+            writing: Mutex::default(),
             rebuilding: AtomicBool::new(false),
         })
     }
@@ -215,6 +218,14 @@ impl Feed {
 
     /// One piece of work on the serving index.
     async fn advance(self: &Arc<Self>, built: &Condition) -> Result<Advance, FeedError> {
+        let advanced = self.try_advance(built).await;
+        if !matches!(advanced, Ok(Advance::Behind)) {
+            *self.writing.lock().await = Ahead::default();
+        }
+        advanced
+    }
+
+    async fn try_advance(self: &Arc<Self>, built: &Condition) -> Result<Advance, FeedError> {
         let feed = self.store.feed().await?;
         match self.position().await? {
             Some(position) if feed.can_follow(position) => {
@@ -242,13 +253,13 @@ impl Feed {
                 return Ok(Advance::Behind);
             }
         }
-        let _writing = self.writing.lock().await;
+        let mut ahead = self.writing.lock().await;
         // Asked again: the index may have been replaced meanwhile.
         let Some(position) = self.position().await? else {
             return Ok(Advance::Behind);
         };
         let target = Target::Serving(Arc::clone(&self.index));
-        match follow::follow(&self.store, &target, position, self.settings.batch).await? {
+        match follow::follow(&self.store, &target, position, self.settings.batch, &mut ahead).await? {
             Followed::To(_) | Followed::CannotFollow => Ok(Advance::Behind),
             Followed::Level => Ok(Advance::Level),
         }
@@ -275,7 +286,7 @@ impl Feed {
         build::fill(&self.store, &rebuild, &self.shutdown).await?;
         // Most of the way beside the serving index, the rest while nothing is written to that.
         self.catch_up(&rebuild).await?;
-        let writing = self.writing.lock().await;
+        let mut ahead = self.writing.lock().await;
         self.catch_up(&rebuild).await?;
         let index = Arc::clone(&self.index);
         tokio::task::spawn_blocking(move || match Arc::into_inner(rebuild) {
@@ -283,7 +294,7 @@ impl Feed {
             None => Err(IndexError::NotReady("it is still being written")),
         })
         .await??;
-        drop(writing);
+        *ahead = Ahead::default();
         Ok(())
     }
 
@@ -292,8 +303,9 @@ impl Feed {
         let built = Arc::clone(rebuild);
         let position = tokio::task::spawn_blocking(move || built.position()).await?;
         let mut position = position.ok_or(IndexError::NotReady("it has no records yet"))?;
+        let mut ahead = Ahead::default();
         while !self.shutdown.is_draining() {
-            match follow::follow(&self.store, &target, position, self.settings.batch).await? {
+            match follow::follow(&self.store, &target, position, self.settings.batch, &mut ahead).await? {
                 Followed::To(next) => position = next,
                 Followed::Level => return Ok(()),
                 Followed::CannotFollow => {

@@ -96,6 +96,8 @@ impl Writer {
             Some(documents) => documents,
             None => self.one_done().await?.unwrap_or_default(),
         };
+        count("company", records.companies.len());
+        count("person", records.people.len());
         let target = self.target.clone();
         self.running.spawn_blocking(move || {
             let all = records.documents(&mut documents);
@@ -157,6 +159,11 @@ impl Target {
         };
         Ok(tokio::task::spawn_blocking(work).await??)
     }
+}
+
+/// Counts documents that are written: divided by the records that changed, it tells how often each is.
+fn count(kind: &'static str, documents: usize) {
+    metrics::counter!("search_feed_documents_total", "kind" => kind).increment(documents as u64);
 }
 
 /// The companies with these external ids.

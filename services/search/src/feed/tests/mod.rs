@@ -17,6 +17,8 @@ use crate::plan::{Ranking, Stop, TextField, Window};
 use crate::record::{Company, Person, PlaceText};
 use crate::store::write::{Batch, Delete, Put};
 
+mod behind;
+
 struct Stage {
     pool: PgPool,
     store: Store,
