@@ -17,7 +17,7 @@ use search::search::Search;
 use search::store::{Store, migrator};
 
 /// Documents are many small allocations, made on one thread and dropped on another: the system's allocator takes a fifth
-/// of the time of a rebuild for them, and keeps more memory.
+/// of the time of a rebuild for them, and keeps more memory. Huge pages are off: to clear them took as long again.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

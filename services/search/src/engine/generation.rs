@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use tantivy::IndexWriter;
+use tantivy::merge_policy::NoMergePolicy;
 
 use super::error::{IndexError, Unreadable};
 use super::half::{Half, write};
@@ -127,9 +128,13 @@ impl Generation {
     }
 
     /// Writes documents of which none has been written to this generation before: a first load, which spares looking
-    /// for what they would replace. Otherwise as [`Generation::write`].
+    /// for what they would replace. Nobody searches it before it is committed: segments are merged from then on.
+    /// Otherwise as [`Generation::write`].
     pub fn fill(&self, documents: &[Document]) -> Result<(), IndexError> {
         self.writing(|writers| {
+            for writer in [&writers.companies, &writers.people] {
+                writer.set_merge_policy(Box::new(NoMergePolicy));
+            }
             for document in documents {
                 writers
                     .writer(document.kind)
@@ -143,8 +148,13 @@ impl Generation {
     /// everything has been. A search that starts when this has returned sees it.
     pub fn commit(&self, position: i64) -> Result<(), IndexError> {
         self.writing(|writers| {
-            self.companies.commit(&mut writers.companies, position)?;
-            self.people.commit(&mut writers.people, position)
+            std::thread::scope(|scope| {
+                let companies = scope.spawn(|| self.companies.commit(&mut writers.companies, position));
+                self.people.commit(&mut writers.people, position)?;
+                companies
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
         })?;
         *self.searchers.write().unwrap_or_else(PoisonError::into_inner) = Searchers {
             companies: self.companies.searcher(),

@@ -106,6 +106,7 @@ impl Half {
 
     /// Commits what was written, with the position. [`Half::searcher`] sees it from then on.
     pub(super) fn commit(&self, writer: &mut IndexWriter, position: i64) -> tantivy::Result<()> {
+        writer.set_merge_policy(Box::new(merge_policy()));
         let mut commit = writer.prepare_commit()?;
         commit.set_payload(&position.to_string());
         commit.commit()?;
