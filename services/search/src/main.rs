@@ -56,6 +56,7 @@ impl Service for SearchProcess {
         );
         shutdown.spawn_critical("feed", Arc::clone(&feed).run(built.clone()));
         shutdown.spawn_critical("pruning", Arc::clone(&feed).prune());
+        shutdown.spawn_critical("observing", Arc::clone(&feed).observe());
 
         let search = Search::new(store.clone(), index, built, config.search, ambient.clone());
         let recorder = Recorder {

@@ -44,6 +44,7 @@ impl Index {
                         "sizeBytes": status.size_bytes, "position": status.position,
                         "feedPosition": status.feed_position, "lagChanges": status.lag_changes,
                         "lagSeconds": lag.map(|lag| lag.as_secs_f64()), "rebuilding": status.rebuilding,
+                        "merges": status.merges,
                     }),
                     || human(&status, lag),
                 )
@@ -81,11 +82,16 @@ fn human(status: &GetIndexStatusResponse, lag: Option<Duration>) -> String {
         }
     };
     format!(
-        "companies  {}\npeople     {}\nsize       {} bytes in {} segments\nposition   {} of {}: {behind}{}",
+        "companies  {}\npeople     {}\nsize       {} bytes in {} segments, {}\nposition   {} of {}: {behind}{}",
         count(status.companies),
         count(status.people),
         count(status.size_bytes),
         count(status.segments),
+        match status.merges {
+            0 => "none being merged".to_owned(),
+            1 => "1 merge running".to_owned(),
+            merges => format!("{} merges running", count(merges)),
+        },
         status.position,
         status.feed_position,
         if status.rebuilding {

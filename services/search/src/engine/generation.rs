@@ -58,6 +58,8 @@ pub struct KindStatus {
     pub segments: u64,
     /// Bytes on disk.
     pub bytes: u64,
+    /// Merges of segments that are running.
+    pub merges: u64,
 }
 
 impl Generation {
@@ -185,6 +187,7 @@ impl Generation {
                 documents: searcher.num_docs(),
                 segments,
                 bytes: half.bytes()?,
+                merges: half.merges(),
             })
         };
         Ok(IndexStatus {

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use tantivy::directory::MmapDirectory;
 use tantivy::index::{IndexBuilder, IndexSettings as TantivySettings, IndexSortByField, Order};
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::indexer::IndexWriterOptions;
 use tantivy::store::Compressor;
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Searcher};
 
 use super::error::{IndexError, Unreadable};
+use super::merges::Merges;
 use super::schema::{Fields, number_name};
 use super::settings::IndexSettings;
 use super::tokens::{SlotTokenizer, TOKENIZER};
@@ -25,6 +26,7 @@ pub(super) struct Half {
     dir: PathBuf,
     index: Index,
     reader: IndexReader,
+    merges: Merges,
 }
 
 impl Half {
@@ -77,6 +79,7 @@ impl Half {
             dir: dir.to_owned(),
             index,
             reader,
+            merges: Merges::default(),
         })
     }
 
@@ -87,7 +90,7 @@ impl Half {
             .num_merge_threads(settings.merge_threads)
             .build();
         let writer = self.index.writer_with_options(options)?;
-        writer.set_merge_policy(Box::new(merge_policy()));
+        writer.set_merge_policy(Box::new(self.merges.policy(&self.index)));
         Ok(writer)
     }
 
@@ -106,11 +109,16 @@ impl Half {
 
     /// Commits what was written, with the position. [`Half::searcher`] sees it from then on.
     pub(super) fn commit(&self, writer: &mut IndexWriter, position: i64) -> tantivy::Result<()> {
-        writer.set_merge_policy(Box::new(merge_policy()));
+        writer.set_merge_policy(Box::new(self.merges.policy(&self.index)));
         let mut commit = writer.prepare_commit()?;
         commit.set_payload(&position.to_string());
         commit.commit()?;
         self.reader.reload()
+    }
+
+    /// How many merges of its segments are running.
+    pub(super) fn merges(&self) -> u64 {
+        self.merges.running()
     }
 
     /// Bytes of its files.
@@ -139,18 +147,4 @@ pub(super) fn write(writer: &IndexWriter, fields: &Fields, change: &Change) -> t
         }
     }
     Ok(())
-}
-
-/// For a commit several times a second: segments of up to a thousand documents are one layer, merged by fives, so
-/// that what is merged over and over is small; then layers by factors of four, so that millions of documents are in
-/// thirty segments at most, since each costs a search its look-ups. A segment half of which is deleted is written
-/// anew, with its layer: with a fifth, a bulk load of people, which replaces their companies one after the other, had
-/// the companies merged over and over.
-fn merge_policy() -> LogMergePolicy {
-    let mut policy = LogMergePolicy::default();
-    policy.set_min_num_segments(5);
-    policy.set_min_layer_size(1_000);
-    policy.set_level_log_size(2.0);
-    policy.set_del_docs_ratio_before_merge(0.5);
-    policy
 }

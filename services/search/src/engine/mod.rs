@@ -46,6 +46,7 @@ mod error;
 mod generation;
 mod half;
 mod index;
+mod merges;
 mod order;
 mod place;
 mod rows;

@@ -39,6 +39,20 @@ mod ahead;
 mod build;
 mod follow;
 mod records;
+/// Tells the metrics what is in the index.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "metrics are floating point; counts are far below 2^53"
+)]
+fn observe(status: &IndexStatus) {
+    for (kind, status) in [("company", status.companies), ("person", status.people)] {
+        metrics::gauge!("search_index_documents", "kind" => kind).set(status.documents as f64);
+        metrics::gauge!("search_index_segments", "kind" => kind).set(status.segments as f64);
+        metrics::gauge!("search_index_bytes", "kind" => kind).set(status.bytes as f64);
+        metrics::gauge!("search_index_merges", "kind" => kind).set(status.merges as f64);
+    }
+}
+
 #[cfg(test)]
 mod tests;
 
@@ -48,6 +62,9 @@ use records::Target;
 
 /// Longest pause between two tries while something is out of order.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// How often the metrics are told what is in the index.
+const OBSERVE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How often old changes are looked for.
 const PRUNE_INTERVAL: Duration = Duration::from_mins(1);
@@ -155,6 +172,24 @@ impl Feed {
             tokio::select! {
                 () = self.shutdown.draining() => return,
                 () = tokio::time::sleep(wait) => {}
+            }
+        }
+    }
+
+    /// Tells the metrics what is in the index until the process drains.
+    pub async fn observe(self: Arc<Self>) {
+        loop {
+            let index = Arc::clone(&self.index);
+            match tokio::task::spawn_blocking(move || index.status()).await {
+                Ok(Ok(status)) => observe(&status),
+                Ok(Err(error)) => {
+                    tracing::warn!(error = %with_causes(&error), "the index can't be looked at");
+                }
+                Err(error) => tracing::error!(%error, "looking at the index failed"),
+            }
+            tokio::select! {
+                () = self.shutdown.draining() => return,
+                () = tokio::time::sleep(OBSERVE_INTERVAL) => {}
             }
         }
     }

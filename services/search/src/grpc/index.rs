@@ -40,6 +40,7 @@ impl IndexService for IndexApi {
                 nanos: lag.subsec_nanos(),
             }),
             rebuilding: status.rebuilding,
+            merges: count(companies.merges + people.merges),
         }))
     }
 

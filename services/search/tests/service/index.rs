@@ -15,8 +15,8 @@ async fn an_ordered_rebuild_ends_with_the_same_records_and_searches_go_on_meanwh
         .await;
     let before = served.status().await;
     assert_eq!(
-        (before.companies, before.people, before.rebuilding),
-        (1, 50, false)
+        (before.companies, before.people, before.rebuilding, before.merges),
+        (1, 50, false, 0)
     );
     assert_eq!(before.position, before.feed_position);
 

@@ -1,0 +1,106 @@
+//! Which segments are merged, and which merges are running.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tantivy::index::{Index, SegmentId, SegmentMeta};
+use tantivy::indexer::{LogMergePolicy, MergeCandidate, MergePolicy};
+
+/// The merges of an index that were set going and have not ended.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Merges(Arc<Mutex<Vec<HashSet<SegmentId>>>>);
+
+/// The rule, and its memory of what it has set going.
+#[derive(Debug)]
+pub(super) struct Policy {
+    index: Index,
+    rule: LogMergePolicy,
+    merges: Merges,
+}
+
+impl Merges {
+    /// How many are running.
+    pub(super) fn running(&self) -> u64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len() as u64
+    }
+
+    /// The policy of a writer of the index.
+    pub(super) fn policy(&self, index: &Index) -> Policy {
+        Policy {
+            index: index.clone(),
+            rule: rule(),
+            merges: self.clone(),
+        }
+    }
+}
+
+impl MergePolicy for Policy {
+    /// Tantivy asks after each commit and after each merge, and offers what is not being merged: a merge whose segments
+    /// are committed and not offered is running.
+    fn compute_merge_candidates(&self, offered: &[SegmentMeta]) -> Vec<MergeCandidate> {
+        let candidates = self.rule.compute_merge_candidates(offered);
+        let offered = offered.iter().map(SegmentMeta::id).collect::<HashSet<_>>();
+        let mut running = self.merges.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let committed = self.index.searchable_segment_ids().unwrap_or_default();
+        let committed = committed.into_iter().collect::<HashSet<_>>();
+        running.retain(|merge| merge.is_subset(&committed) && merge.is_disjoint(&offered));
+        let started = candidates
+            .iter()
+            .map(|candidate| candidate.0.iter().copied().collect());
+        running.extend(started);
+        candidates
+    }
+}
+
+/// For a commit several times a second: segments of up to a thousand documents are one layer, merged by fives, so
+/// that what is merged over and over is small; then layers by factors of four, so that millions of documents are in
+/// thirty segments at most, since each costs a search its look-ups. A segment half of which is deleted is written
+/// anew, with its layer: with a fifth, a bulk load of people, which replaces their companies one after the other, had
+/// the companies merged over and over.
+fn rule() -> LogMergePolicy {
+    let mut rule = LogMergePolicy::default();
+    rule.set_min_num_segments(5);
+    rule.set_min_layer_size(1_000);
+    rule.set_level_log_size(2.0);
+    rule.set_del_docs_ratio_before_merge(0.5);
+    rule
+}
+
+#[cfg(test)]
+mod tests {
+    use tantivy::indexer::NoMergePolicy;
+    use tantivy::schema::Schema;
+    use tantivy::{IndexWriter, TantivyDocument};
+
+    use super::*;
+
+    #[test]
+    fn a_merge_runs_from_when_it_is_set_going_until_its_segments_are_gone_or_free() {
+        let index = Index::create_in_ram(Schema::builder().build());
+        let mut writer: IndexWriter = index.writer_with_num_threads(1, 15_000_000).unwrap();
+        writer.set_merge_policy(Box::new(NoMergePolicy));
+        for _ in 0..5 {
+            writer.add_document(TantivyDocument::default()).unwrap();
+            writer.commit().unwrap();
+        }
+        let merges = Merges::default();
+        let policy = merges.policy(&index);
+        let segments = || index.searchable_segment_metas().unwrap();
+        assert!(policy.compute_merge_candidates(&segments()[..4]).is_empty());
+        assert_eq!(merges.running(), 0);
+
+        let candidates = policy.compute_merge_candidates(&segments());
+        assert_eq!((candidates.len(), merges.running()), (1, 1));
+        // Not offered while it runs.
+        assert!(policy.compute_merge_candidates(&[]).is_empty());
+        assert_eq!(merges.running(), 1);
+        // Offered again: it has failed.
+        assert!(policy.compute_merge_candidates(&segments()[..4]).is_empty());
+        assert_eq!(merges.running(), 0);
+
+        let candidates = policy.compute_merge_candidates(&segments());
+        writer.merge(&candidates[0].0).wait().unwrap();
+        assert!(policy.compute_merge_candidates(&segments()).is_empty());
+        assert_eq!(merges.running(), 0);
+    }
+}
