@@ -28,6 +28,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use clap::Args;
 use devstack::{Options, Part, Service, Stack};
 use sqlx::PgPool;
+use uuid::Uuid;
 
 use self::classes::{Class, Question, Terms};
 use self::data::Data;
@@ -499,9 +500,18 @@ async fn compared(class: &Class, ours: &System, theirs: &System) -> Result<Class
             ));
         } else if mine.ids != other.ids {
             different.1 += 1;
+            let first = mine
+                .ids
+                .iter()
+                .zip(&other.ids)
+                .position(|(mine, other)| mine != other);
+            let at = |ids: &[Uuid]| first.and_then(|first| ids.get(first).copied());
             tell(&format!(
-                "  other rows: {:?} {:?}",
-                question.query, question.values
+                "  other rows, first {:?} by us, {:?} by Postgres, at {first:?}: {:?} {:?}",
+                at(&mine.ids),
+                at(&other.ids),
+                question.query,
+                question.values
             ));
         }
         totals.push(mine.total);
