@@ -248,6 +248,17 @@ impl NumberDocs {
 /// Asked about more documents of a window than this, a column is better read through than looked into.
 const COLUMN_LOOKS: u32 = WINDOW / 8;
 
+/// [`Docs::retain`] of a set that a column tells: `has` looks into it for one document.
+pub(super) fn retain_by_column<D: Docs>(docs: &mut D, window: &mut Window, has: impl Fn(&D, DocId) -> bool) {
+    if window.count() > COLUMN_LOOKS {
+        let mut own = window.emptied();
+        docs.fill(&mut own);
+        window.intersect(&own);
+    } else {
+        window.retain(|doc| has(docs, doc));
+    }
+}
+
 impl Docs for NumberDocs {
     fn next(&mut self, from: DocId) -> DocId {
         if from < self.column.num_docs() {
@@ -271,17 +282,11 @@ impl Docs for NumberDocs {
     }
 
     fn retain(&mut self, window: &mut Window) {
-        if window.count() > COLUMN_LOOKS {
-            let mut own = window.emptied();
-            self.fill(&mut own);
-            window.intersect(&own);
-        } else {
-            window.retain(|doc| {
-                self.column
-                    .first(doc)
-                    .is_some_and(|value| self.bounds.contains(&value))
-            });
-        }
+        retain_by_column(self, window, |docs, doc| {
+            docs.column
+                .first(doc)
+                .is_some_and(|value| docs.bounds.contains(&value))
+        });
     }
 
     fn cost(&self) -> u64 {

@@ -5,6 +5,7 @@
 //! after the other. A segment of people finds those who work there by the numbers as terms where they are few, else by
 //! its column of numbers.
 
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use tantivy::columnar::Column;
@@ -12,11 +13,11 @@ use tantivy::index::SegmentReader;
 use tantivy::{DocId, Searcher, TERMINATED};
 
 use super::deadline::Deadline;
-use super::docs::Docs;
+use super::docs::{Docs, retain_by_column};
 use super::schema::{COMPANY, Fields};
 use super::score::Scorer;
 use super::segment::Segment;
-use super::window::{WINDOW, Window};
+use super::window::Window;
 use crate::plan::{Condition, Kind, Plan, RankGroup, Ranking, Subject};
 
 /// Companies that are remembered one by one, to be looked up as terms.
@@ -158,19 +159,8 @@ impl Asking<'_> {
             let mut docs = segment.docs(condition)?;
             let column = column(reader)?;
             let mut scorer = Scorer::new(&segment, ranking, condition)?;
-            let mut from = 0;
-            loop {
-                from = docs.next(from);
-                if from >= reader.max_doc() || self.deadline.look() {
-                    break;
-                }
-                let mut matching = Window::around(from);
-                from = matching.end();
-                docs.fill(&mut matching);
-                if let Some(alive) = reader.alive_bitset() {
-                    matching.retain(|doc| alive.is_alive(doc));
-                }
-                let of_window = (!ranking.groups.is_empty()).then(|| scorer.score(&matching));
+            segment.windows(&mut docs, |matching| {
+                let of_window = (!ranking.groups.is_empty()).then(|| scorer.score(matching));
                 for doc in matching.docs() {
                     let number = number(&column, doc);
                     numbers.add(number);
@@ -178,7 +168,8 @@ impl Asking<'_> {
                         tell(number, scores[matching.offset(doc)]);
                     }
                 }
-            }
+                ControlFlow::Continue(())
+            });
         }
         Ok(numbers)
     }
@@ -265,9 +256,6 @@ impl EmployerDocs {
     }
 }
 
-/// Asked about more documents of a window than this, a column is better read through than looked into.
-const COLUMN_LOOKS: u32 = WINDOW / 4;
-
 impl Docs for EmployerDocs {
     fn next(&mut self, from: DocId) -> DocId {
         if from < self.max_doc { from } else { TERMINATED }
@@ -289,13 +277,9 @@ impl Docs for EmployerDocs {
     }
 
     fn retain(&mut self, window: &mut Window) {
-        if window.count() > COLUMN_LOOKS {
-            let mut own = window.emptied();
-            self.fill(&mut own);
-            window.intersect(&own);
-        } else {
-            window.retain(|doc| self.numbers.contains(number(&self.column, doc)));
-        }
+        retain_by_column(self, window, |docs, doc| {
+            docs.numbers.contains(number(&docs.column, doc))
+        });
     }
 
     fn cost(&self) -> u64 {

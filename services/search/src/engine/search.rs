@@ -1,5 +1,6 @@
 //! Answering a plan.
 
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use bytes::Bytes;
@@ -134,27 +135,17 @@ impl Search<'_> {
         }
         let mut collector = Collector::open(&segment, self.plan, keep, bound)?;
         let mut total = 0;
-        let mut from = 0;
-        loop {
-            from = docs.next(from);
-            if from >= reader.max_doc() || self.deadline.look() {
-                break;
-            }
-            let mut matching = Window::around(from);
-            from = matching.end();
-            docs.fill(&mut matching);
-            if let Some(alive) = reader.alive_bitset() {
-                matching.retain(|doc| alive.is_alive(doc));
-            }
+        segment.windows(&mut docs, |matching| {
             total += u64::from(matching.count());
-            collector.collect(&matching);
-            if collector.is_done
-                && let Some(known) = known
-            {
-                total = known;
-                break;
+            collector.collect(matching);
+            match known {
+                Some(known) if collector.is_done => {
+                    total = known;
+                    ControlFlow::Break(())
+                }
+                _ => ControlFlow::Continue(()),
             }
-        }
+        });
         let found = collector.finish(ordinal)?;
         Ok((total, found))
     }

@@ -4,7 +4,7 @@
 //! are a conjunction of terms; one word is a term. Only phrases, and all words within one of many values, are
 //! checked by positions ([`WordDocs`]), and only in the documents that have the words.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::rc::Rc;
 
 use tantivy::columnar::Column;
@@ -18,6 +18,7 @@ use super::deadline::Deadline;
 use super::docs::{AllDocs, AnyDocs, BitDocs, BoxDocs, NotDocs, NumberDocs, RangeDocs, TermDocs};
 use super::employers::{EmployerDocs, Employers};
 use super::schema::{Fields, has_many_values, number_name};
+use super::window::Window;
 use super::words::{Expression, MatcherBuilder, WordDocs};
 use crate::plan::{Condition, InValue, KeyField, Kind, NumberField, Phrase, TextField};
 
@@ -65,6 +66,27 @@ impl Segment<'_> {
             return Ok(Box::new(EmployerDocs::open(self.reader, numbers)?));
         };
         self.listed(few.iter().map(|number| self.fields.employer_term(*number)))
+    }
+
+    /// Works through the documents of the set that are not deleted, window by window, until there are no more, the work
+    /// breaks, or the deadline has passed.
+    pub(super) fn windows(&self, docs: &mut BoxDocs, mut work: impl FnMut(&Window) -> ControlFlow<()>) {
+        let mut from = 0;
+        loop {
+            from = docs.next(from);
+            if from >= self.reader.max_doc() || self.deadline.look() {
+                return;
+            }
+            let mut matching = Window::around(from);
+            from = matching.end();
+            docs.fill(&mut matching);
+            if let Some(alive) = self.reader.alive_bitset() {
+                matching.retain(|doc| alive.is_alive(doc));
+            }
+            if work(&matching).is_break() {
+                return;
+            }
+        }
     }
 
     /// The documents in one value of one of whose fields the expression holds.
