@@ -22,7 +22,8 @@ use crate::fixture::{Served, at, serve};
 use crate::made::pieces::Pieces;
 use crate::made::records::changes;
 use crate::made::requests::{Request, request, reveals};
-use crate::scan::{Oracle, applied_sort};
+use crate::order::applied_sort;
+use crate::scan::Oracle;
 
 /// Requests to each state of the world.
 const REQUESTS_A_ROUND: u32 = 100;

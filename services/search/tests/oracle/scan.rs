@@ -1,6 +1,5 @@
 //! The oracle: looks at every record and answers by sections 4 to 6 of the contract.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Days, NaiveDate, Utc};
@@ -9,10 +8,12 @@ use proto::search::v1::{
     PersonRecord, SearchQuery, SortDirection, SortField, WebsiteStatus,
 };
 
-use crate::keywords::{Alternative, keyword_list, one_alternative, plain_list, quoted};
-use crate::legal::{name_words, without_forms};
+use crate::keywords::{Alternative, keyword_list, one_alternative, plain_list};
+use crate::legal::name_words;
+use crate::name::CompanyName;
+use crate::order::{Value, applied_sort, asks_for_titles, folded, sorted, tiers, worth};
 use crate::places::{Place, asked, country_name};
-use crate::text::{Word, fold, is_whole, nfkc, occurs, runs, words};
+use crate::text::{Word, is_whole, nfkc, words};
 use crate::titles::title_words;
 use crate::web::{Site, address, address_meets, registrable};
 use crate::{fixture, phone};
@@ -286,77 +287,6 @@ fn titles(query: &SearchQuery) -> Vec<Alternative> {
         .collect()
 }
 
-fn asks_for_titles(query: &SearchQuery) -> bool {
-    query.job_titles.iter().any(|title| !title.trim().is_empty())
-}
-
-/// A company's name that is asked for.
-struct CompanyName {
-    words: Vec<Word>,
-    whole: Vec<Vec<Word>>,
-}
-
-impl CompanyName {
-    fn of(asked: &str) -> Self {
-        let pieces = quoted(&nfkc(asked));
-        let (inside, outside): (Vec<_>, Vec<_>) = pieces.into_iter().partition(|(_, in_quotes)| *in_quotes);
-        let whole = inside
-            .iter()
-            .map(|(name, _)| name_words(name))
-            .filter(|name| !name.is_empty())
-            .collect::<Vec<_>>();
-        let all = outside
-            .iter()
-            .flat_map(|(text, _)| words(text))
-            .collect::<Vec<_>>();
-        let rest = without_forms(&all);
-        let words = if rest.is_empty() && whole.is_empty() {
-            all
-        } else {
-            rest
-        };
-        Self { words, whole }
-    }
-
-    /// As that of a keyword list; a name in quotes is the whole name.
-    fn tier_in(&self, name: &[Word]) -> u64 {
-        let whole = self.whole.iter().all(|whole| is_whole(name, whole, Word::is));
-        let holds = whole && runs(&self.words).all(|run| occurs(name, run, Word::is));
-        let nothing = self.words.is_empty() && self.whole.is_empty();
-        if !holds || nothing {
-            0
-        } else if !self.whole.is_empty() || is_whole(name, &self.words, Word::is) {
-            3
-        } else if occurs(name, &self.words, Word::is) {
-            2
-        } else {
-            1
-        }
-    }
-}
-
-/// What a group of words adds to the score: its best tier counts before the number of alternatives that hold.
-fn worth(tiers: impl Iterator<Item = u64>) -> u64 {
-    let holding = tiers.filter(|tier| *tier > 0).collect::<Vec<_>>();
-    let best = holding.iter().max().copied().unwrap_or(0);
-    if best == 0 {
-        0
-    } else {
-        (best - 1) * 101 + (holding.len() as u64).min(100)
-    }
-}
-
-/// The best tier of each alternative in any of the values.
-fn tiers<'a>(alternatives: &'a [Alternative], values: &'a [&'a Vec<Word>]) -> impl Iterator<Item = u64> + 'a {
-    alternatives.iter().map(|alternative| {
-        values
-            .iter()
-            .map(|value| alternative.tier_in(value))
-            .max()
-            .unwrap_or(0)
-    })
-}
-
 fn score(query: &SearchQuery, firm: Option<&Firm>, job_titles: &[&Vec<Word>]) -> u64 {
     let mut score = worth(tiers(&titles(query), job_titles)) << 20;
     if let Some(firm) = firm {
@@ -373,61 +303,6 @@ fn score(query: &SearchQuery, firm: Option<&Firm>, job_titles: &[&Vec<Word>]) ->
         ));
     }
     score
-}
-
-/// What records are ordered by; none if a record has no such value.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Value {
-    Number(i128),
-    Text(String),
-}
-
-fn folded(text: Option<&String>) -> Option<Value> {
-    let folded = fold(text?.trim());
-    (!folded.is_empty()).then_some(Value::Text(folded))
-}
-
-/// By value in the direction asked for, records without one last, then by id.
-fn sorted<R>(mut rows: Vec<(Option<Value>, String, R)>, descending: bool) -> Vec<R> {
-    rows.sort_by(|(one, one_id, _), (other, other_id, _)| {
-        let by_value = match (one, other) {
-            (None, None) => Ordering::Equal,
-            (None, _) => Ordering::Greater,
-            (_, None) => Ordering::Less,
-            (Some(one), Some(other)) if descending => other.cmp(one),
-            (Some(one), Some(other)) => one.cmp(other),
-        };
-        by_value.then_with(|| one_id.cmp(other_id))
-    });
-    rows.into_iter().map(|(_, _, row)| row).collect()
-}
-
-/// The sort that a query asks for or leaves to its default.
-pub(crate) fn applied_sort(query: &SearchQuery) -> (SortField, SortDirection) {
-    let asked = query.sort.unwrap_or_default();
-    let ranks = [
-        &query.company_name,
-        &query.business_type,
-        &query.description_keywords,
-    ]
-    .into_iter()
-    .any(|text| !text.trim().is_empty())
-        || asks_for_titles(query);
-    let field = match asked.field() {
-        SortField::Unspecified if ranks => SortField::Relevance,
-        SortField::Unspecified => SortField::InfoUpdatedAt,
-        field => field,
-    };
-    let by_name = matches!(
-        field,
-        SortField::Name | SortField::FullName | SortField::JobTitle | SortField::CompanyName
-    );
-    let direction = match asked.direction() {
-        SortDirection::Unspecified if by_name => SortDirection::Asc,
-        SortDirection::Unspecified => SortDirection::Desc,
-        direction => direction,
-    };
-    (field, direction)
 }
 
 fn updated_within(query: &SearchQuery, updated: DateTime<Utc>) -> bool {
