@@ -213,7 +213,7 @@ fn all(filters: impl IntoIterator<Item = Condition>) -> Condition {
         match filter {
             Condition::Employer(asked) => company.push(*asked),
             Condition::Not(part) => match *part {
-                Condition::Employer(asked) => unlike.push(Condition::Not(asked)),
+                Condition::Employer(asked) => unlike.push(asked),
                 part => own.push(Condition::Not(Box::new(part))),
             },
             filter => own.push(filter),
@@ -221,23 +221,14 @@ fn all(filters: impl IntoIterator<Item = Condition>) -> Condition {
     }
     if company.is_empty() {
         // Who has no company is not excluded by it.
-        own.extend(unlike.into_iter().map(|unlike| match unlike {
-            Condition::Not(asked) => Condition::Not(Box::new(Condition::Employer(asked))),
-            other => other,
-        }));
+        let unlike = unlike.into_iter().map(Condition::Employer).map(Box::new);
+        own.extend(unlike.map(Condition::Not));
     } else {
-        company.append(&mut unlike);
-        own.push(Condition::Employer(Box::new(one_or_all(company))));
+        company.extend(unlike.into_iter().map(Condition::Not));
     }
-    one_or_all(own)
-}
-
-fn one_or_all(mut parts: Vec<Condition>) -> Condition {
-    match parts.len() {
-        0 => Condition::Everything,
-        1 => parts.remove(0),
-        _ => Condition::All(parts),
-    }
+    let company = one_or_many(company, Condition::All);
+    own.extend(company.map(|asked| Condition::Employer(Box::new(asked))));
+    one_or_many(own, Condition::All).unwrap_or(Condition::Everything)
 }
 
 /// No record.
@@ -250,14 +241,9 @@ fn given(text: &str, condition: impl FnOnce(&str) -> Option<Condition>) -> Optio
 
 /// One of the alternatives between commas holds.
 fn any_of(text: &str, condition: impl Fn(&str) -> Option<Condition>) -> Option<Condition> {
-    let mut alternatives = split(text, Separator::Comma)
-        .iter()
-        .filter_map(|text| condition(text))
-        .collect::<Vec<_>>();
-    match alternatives.len() {
-        0 | 1 => alternatives.pop(),
-        _ => Some(Condition::Any(alternatives)),
-    }
+    let alternatives = split(text, Separator::Comma);
+    let alternatives = alternatives.iter().filter_map(|text| condition(text));
+    one_or_many(alternatives.collect(), Condition::Any)
 }
 
 /// The field has one of the terms that the alternatives between commas ask for.

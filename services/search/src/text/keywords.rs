@@ -124,15 +124,11 @@ fn each_once(expressions: impl Iterator<Item = InValue>) -> Vec<InValue> {
         .collect()
 }
 
-/// A single expression as it is, several put together, none for none.
-pub(crate) fn one_or_many(
-    mut expressions: Vec<InValue>,
-    many: fn(Vec<InValue>) -> InValue,
-) -> Option<InValue> {
-    match expressions.len() {
-        0 => None,
-        1 => expressions.pop(),
-        _ => Some(many(expressions)),
+/// A single expression or condition as it is, several put together, none for none.
+pub(crate) fn one_or_many<T>(mut parts: Vec<T>, many: fn(Vec<T>) -> T) -> Option<T> {
+    match parts.len() {
+        0 | 1 => parts.pop(),
+        _ => Some(many(parts)),
     }
 }
 
