@@ -8,6 +8,7 @@
 //!
 //! Windows go forward only: a set is asked about windows in ascending order, and at most once about each.
 
+use std::fmt::Debug;
 use std::ops::{Range, RangeInclusive};
 
 use tantivy::columnar::Column;
@@ -246,7 +247,7 @@ impl NumberDocs {
 }
 
 /// Asked about more documents of a window than this, a column is better read through than looked into.
-const COLUMN_LOOKS: u32 = WINDOW / 8;
+pub(super) const COLUMN_LOOKS: u32 = WINDOW / 8;
 
 /// [`Docs::retain`] of a set that a column tells: `has` looks into it for one document.
 pub(super) fn retain_by_column<D: Docs>(docs: &mut D, window: &mut Window, has: impl Fn(&D, DocId) -> bool) {
@@ -256,6 +257,28 @@ pub(super) fn retain_by_column<D: Docs>(docs: &mut D, window: &mut Window, has: 
         window.intersect(&own);
     } else {
         window.retain(|doc| has(docs, doc));
+    }
+}
+
+/// Adds to the window its documents whose number is within the bounds: many are compared at once. `found` is room for
+/// them, whatever is in it.
+pub(super) fn fill_by_column<T>(
+    column: &Column<T>,
+    bounds: &RangeInclusive<T>,
+    window: &mut Window,
+    found: &mut Vec<DocId>,
+) where
+    T: PartialOrd + Copy + Debug + Send + Sync + 'static,
+{
+    let docs = window.base..window.end().min(column.num_docs());
+    // Bounds below the least number would find the least.
+    if docs.is_empty() || bounds.is_empty() || *bounds.end() < column.min_value() {
+        return;
+    }
+    found.clear();
+    column.get_docids_for_value_range(bounds.clone(), docs, found);
+    for &doc in found.iter() {
+        window.insert(doc);
     }
 }
 
@@ -269,16 +292,7 @@ impl Docs for NumberDocs {
     }
 
     fn fill(&mut self, window: &mut Window) {
-        let docs = window.base..window.end().min(self.column.num_docs());
-        if docs.is_empty() || self.bounds.is_empty() {
-            return;
-        }
-        self.found.clear();
-        self.column
-            .get_docids_for_value_range(self.bounds.clone(), docs, &mut self.found);
-        for &doc in &self.found {
-            window.insert(doc);
-        }
+        fill_by_column(&self.column, &self.bounds, window, &mut self.found);
     }
 
     fn retain(&mut self, window: &mut Window) {

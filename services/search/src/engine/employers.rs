@@ -2,9 +2,11 @@
 //!
 //! A person's document has nothing of its company but the company's number; what is asked of the company is asked of
 //! the companies, once for a search, and becomes a set of numbers. It is a set of bits, since numbers are given one
-//! after the other. A segment of people finds those who work there by the numbers as terms where they are few, else by
-//! its column of numbers.
+//! after the other. Where the people's own conditions leave few of them, only the companies of those are asked. Documents
+//! with one of a set's numbers, people or companies, are found by the numbers as terms where they are few, else by the
+//! column of numbers.
 
+use std::cell::OnceCell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -16,6 +18,7 @@ use super::deadline::Deadline;
 use super::docs::{Docs, retain_by_column};
 use super::schema::{COMPANY, Fields};
 use super::score::Scorer;
+use super::search::Searchers;
 use super::segment::Segment;
 use super::window::Window;
 use crate::plan::{Condition, Kind, Plan, RankGroup, Ranking, Subject};
@@ -26,18 +29,20 @@ const FEW: usize = 4096;
 /// Companies whose people are looked for in a segment cost what so many of its documents do.
 const DOCS_A_LOOK: u64 = 300;
 
+/// To ask fewer companies than these, no one looks at the people first.
+const WORTH_ASKING: u64 = 256;
+
 static EVERYTHING: Condition = Condition::Everything;
 
 /// The answers to what a plan asks of people's companies.
 #[derive(Default)]
 pub(super) struct Employers<'a> {
     answers: Vec<(&'a Condition, Rc<Numbers>)>,
-    /// How well each company meets the words of the query, by its number; none if none of them is about companies.
-    scores: Option<Rc<Vec<u64>>>,
+    /// How well each company meets the words of the query; none if none of them is about companies.
+    scores: Option<Rc<Scores>>,
 }
 
 /// Numbers of companies.
-#[derive(Default)]
 pub(super) struct Numbers {
     bits: Vec<u64>,
     /// All of them, if they are at most [`FEW`].
@@ -45,31 +50,39 @@ pub(super) struct Numbers {
     count: u64,
 }
 
+/// Scores of companies, by their numbers.
+pub(super) enum Scores {
+    /// In the order of the numbers.
+    Few(Vec<(u64, u64)>),
+    /// At the place that is the number.
+    Many(Vec<u64>),
+}
+
 impl<'a> Employers<'a> {
     /// Asks the companies all that the plan asks of people's.
     pub(super) fn ask(
-        companies: &Searcher,
-        fields: &Fields,
+        searchers: &'a Searchers,
+        fields: &'a Fields,
         plan: &'a Plan,
-        deadline: &Rc<Deadline>,
+        deadline: &'a Rc<Deadline>,
     ) -> tantivy::Result<Self> {
         let mut employers = Self::default();
         if plan.kind == Kind::Company {
             return Ok(employers);
         }
         let asking = Asking {
-            companies,
+            searchers,
             fields,
+            plan,
             deadline,
+            nothing: Employers::default(),
+            of_the_people: OnceCell::new(),
         };
         let ranking = of_employers(&plan.ranking);
         if !ranking.groups.is_empty() {
             // All who match work at a company that meets this.
             let needed = needed(&plan.filter).unwrap_or(&EVERYTHING);
-            let mut scores = Vec::new();
-            let numbers = asking.numbers(needed, &ranking, |number, score| {
-                set(&mut scores, number, score);
-            })?;
+            let (numbers, scores) = asking.ask(needed, &ranking)?;
             employers.answers.push((needed, Rc::new(numbers)));
             employers.scores = Some(Rc::new(scores));
         }
@@ -82,7 +95,7 @@ impl<'a> Employers<'a> {
     fn ask_all(&mut self, asking: &Asking<'_>, condition: &'a Condition) -> tantivy::Result<()> {
         match condition {
             Condition::Employer(asked) if self.answer(asked).is_none() => {
-                let numbers = asking.numbers(asked, &Ranking::default(), |_, _| {})?;
+                let (numbers, _) = asking.ask(asked, &Ranking::default())?;
                 self.answers.push((asked, Rc::new(numbers)));
             }
             Condition::All(parts) | Condition::Any(parts) => {
@@ -96,7 +109,8 @@ impl<'a> Employers<'a> {
         Ok(())
     }
 
-    /// The companies that meet a condition that the plan asks of people's.
+    /// Of the companies of those people who meet the plan's own conditions, the ones that meet this one, which the plan
+    /// asks of people's.
     pub(super) fn answer(&self, asked: &Condition) -> Option<&Rc<Numbers>> {
         self.answers
             .iter()
@@ -104,7 +118,7 @@ impl<'a> Employers<'a> {
             .map(|(_, numbers)| numbers)
     }
 
-    pub(super) fn scores(&self) -> Option<&Rc<Vec<u64>>> {
+    pub(super) fn scores(&self) -> Option<&Rc<Scores>> {
         self.scores.as_ref()
     }
 }
@@ -131,47 +145,123 @@ fn needed(filter: &Condition) -> Option<&Condition> {
     }
 }
 
-/// The companies, asked.
-struct Asking<'a> {
-    companies: &'a Searcher,
-    fields: &'a Fields,
-    deadline: &'a Rc<Deadline>,
+/// What all people that meet the filter meet by themselves, seen from the filter's form alone.
+fn own(filter: &Condition) -> Vec<&Condition> {
+    match filter {
+        Condition::All(parts) => parts.iter().flat_map(own).collect(),
+        condition if asks_employers(condition) => Vec::new(),
+        condition => vec![condition],
+    }
 }
 
-impl Asking<'_> {
-    /// The numbers of the companies that meet the condition; each is told with its score.
-    fn numbers(
-        &self,
-        condition: &Condition,
-        ranking: &Ranking,
-        mut tell: impl FnMut(u64, u64),
-    ) -> tantivy::Result<Numbers> {
-        let none = Employers::default();
-        let mut numbers = Numbers::default();
-        for reader in self.companies.segment_readers() {
-            let segment = Segment {
-                reader,
-                fields: self.fields,
-                kind: Kind::Company,
-                employers: &none,
-                deadline: Rc::clone(self.deadline),
+fn asks_employers(condition: &Condition) -> bool {
+    match condition {
+        Condition::Employer(_) => true,
+        Condition::All(parts) | Condition::Any(parts) => parts.iter().any(asks_employers),
+        Condition::Not(part) => asks_employers(part),
+        _ => false,
+    }
+}
+
+/// The companies, asked.
+struct Asking<'a> {
+    searchers: &'a Searchers,
+    fields: &'a Fields,
+    plan: &'a Plan,
+    deadline: &'a Rc<Deadline>,
+    /// What is asked of the companies asks nothing of others.
+    nothing: Employers<'a>,
+    /// The companies of the people who meet the plan's own conditions, once they have been looked for; none if the people
+    /// are too many.
+    of_the_people: OnceCell<Option<Rc<Numbers>>>,
+}
+
+impl<'a> Asking<'a> {
+    fn segment(&'a self, kind: Kind, reader: &'a SegmentReader) -> Segment<'a> {
+        Segment {
+            reader,
+            fields: self.fields,
+            kind,
+            employers: &self.nothing,
+            deadline: Rc::clone(self.deadline),
+        }
+    }
+
+    /// The numbers of the companies that meet the condition, with their scores.
+    fn ask(&'a self, condition: &Condition, ranking: &Ranking) -> tantivy::Result<(Numbers, Scores)> {
+        let mut parts = Vec::new();
+        for reader in self.searchers.companies.segment_readers() {
+            let segment = self.segment(Kind::Company, reader);
+            let docs = segment.docs(condition)?;
+            parts.push((segment, docs));
+        }
+        let mut numbers = Numbers::with_room(&self.searchers.companies)?;
+        let mut scores = Scores::Few(Vec::new());
+        let cost = parts.iter().map(|(_, docs)| docs.cost()).sum::<u64>();
+        let among = if cost > WORTH_ASKING {
+            self.of_the_people(cost)?
+        } else {
+            None
+        };
+        for (segment, docs) in parts {
+            let mut docs = match &among {
+                Some(among) => segment.all(vec![segment.of_companies(among)?, docs]),
+                None => docs,
             };
-            let mut docs = segment.docs(condition)?;
-            let column = column(reader)?;
-            let mut scorer = Scorer::new(&segment, ranking, condition)?;
+            let column = column(segment.reader)?;
+            let mut ranker = Scorer::new(&segment, ranking, condition)?;
             segment.windows(&mut docs, |matching| {
-                let of_window = (!ranking.groups.is_empty()).then(|| scorer.score(matching));
+                let of_window = (!ranking.groups.is_empty()).then(|| ranker.score(matching));
                 for doc in matching.docs() {
                     let number = number(&column, doc);
                     numbers.add(number);
-                    if let Some(scores) = of_window {
-                        tell(number, scores[matching.offset(doc)]);
+                    if let Some(of_window) = of_window {
+                        scores.add(number, of_window[matching.offset(doc)], &numbers);
                     }
                 }
                 ControlFlow::Continue(())
             });
         }
-        Ok(numbers)
+        scores.finish();
+        Ok((numbers, scores))
+    }
+
+    /// The companies of those people who meet the plan's own conditions, if they are so few that finding them spares much
+    /// of what the companies would cost.
+    fn of_the_people(&'a self, companies: u64) -> tantivy::Result<Option<Rc<Numbers>>> {
+        if let Some(known) = self.of_the_people.get() {
+            return Ok(known.clone());
+        }
+        let found = self.find_of_the_people(companies)?.map(Rc::new);
+        Ok(self.of_the_people.get_or_init(|| found).clone())
+    }
+
+    fn find_of_the_people(&'a self, companies: u64) -> tantivy::Result<Option<Numbers>> {
+        let own = own(&self.plan.filter);
+        if own.is_empty() {
+            return Ok(None);
+        }
+        let mut parts = Vec::new();
+        for reader in self.searchers.people.segment_readers() {
+            let segment = self.segment(Kind::Person, reader);
+            let docs = own.iter().map(|condition| segment.docs(condition));
+            let docs = segment.all(docs.collect::<tantivy::Result<_>>()?);
+            parts.push((segment, docs));
+        }
+        if parts.iter().map(|(_, docs)| docs.cost()).sum::<u64>() > companies / 2 {
+            return Ok(None);
+        }
+        let mut numbers = Numbers::with_room(&self.searchers.companies)?;
+        for (segment, mut docs) in parts {
+            let column = column(segment.reader)?;
+            segment.windows(&mut docs, |matching| {
+                for doc in matching.docs() {
+                    numbers.add(number(&column, doc));
+                }
+                ControlFlow::Continue(())
+            });
+        }
+        Ok(Some(numbers))
     }
 }
 
@@ -184,46 +274,51 @@ fn number(column: &Column<u64>, doc: DocId) -> u64 {
     column.first(doc).unwrap_or_default()
 }
 
-/// Puts a value where a list of them has that number, which it grows to.
-fn set(values: &mut Vec<u64>, number: u64, value: u64) {
-    let Ok(index) = usize::try_from(number) else {
-        return;
-    };
-    if index >= values.len() {
-        // By halves, so that growing costs little, and zeroed, so that what is not touched costs nothing.
-        let mut grown = vec![0; (index + 1).next_power_of_two()];
-        grown[..values.len()].copy_from_slice(values);
-        *values = grown;
-    }
-    values[index] = value;
-}
-
 impl Numbers {
+    /// None, with room for those of these companies.
+    fn with_room(companies: &Searcher) -> tantivy::Result<Self> {
+        let mut last = 0;
+        for reader in companies.segment_readers() {
+            last = last.max(column(reader)?.max_value());
+        }
+        Ok(Self::up_to(last))
+    }
+
+    fn up_to(last: u64) -> Self {
+        Self {
+            bits: vec![0; usize::try_from(last / 64 + 1).unwrap_or_default()],
+            few: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// Adds a number. One that there is no room for is that of no company.
     fn add(&mut self, number: u64) {
         // Nobody works at a company without a number.
         if number == 0 {
             return;
         }
-        let word = self.word(number);
-        set(&mut self.bits, number / 64, word | 1 << (number % 64));
+        let word = usize::try_from(number / 64).ok();
+        let Some(word) = word.and_then(|word| self.bits.get_mut(word)) else {
+            return;
+        };
+        let bit = 1 << (number % 64);
+        if *word & bit != 0 {
+            return;
+        }
+        *word |= bit;
         self.count += 1;
-        if self.count <= FEW as u64 {
-            self.few.push(number);
-        } else {
-            self.few.clear();
+        match self.few.len() {
+            FEW => self.few = Vec::new(),
+            _ if self.count <= FEW as u64 => self.few.push(number),
+            _ => {}
         }
     }
 
-    fn word(&self, number: u64) -> u64 {
-        let index = usize::try_from(number / 64).ok();
-        index
-            .and_then(|index| self.bits.get(index))
-            .copied()
-            .unwrap_or_default()
-    }
-
     fn contains(&self, number: u64) -> bool {
-        self.word(number) >> (number % 64) & 1 == 1
+        let word = usize::try_from(number / 64).ok();
+        let word = word.and_then(|word| self.bits.get(word)).copied();
+        word.unwrap_or_default() >> (number % 64) & 1 == 1
     }
 
     pub(super) const fn is_empty(&self) -> bool {
@@ -237,7 +332,51 @@ impl Numbers {
     }
 }
 
-/// The people who work at one of these companies, found by their column.
+impl Scores {
+    /// Adds the score of a company that is among these by now.
+    fn add(&mut self, number: u64, score: u64, numbers: &Numbers) {
+        match self {
+            Self::Few(few) if few.len() < FEW => few.push((number, score)),
+            Self::Few(few) => {
+                let mut many = vec![0; numbers.bits.len() * 64];
+                for (number, score) in few.drain(..).chain([(number, score)]) {
+                    set(&mut many, number, score);
+                }
+                *self = Self::Many(many);
+            }
+            Self::Many(many) => set(many, number, score),
+        }
+    }
+
+    fn finish(&mut self) {
+        if let Self::Few(few) = self {
+            few.sort_unstable();
+        }
+    }
+
+    fn of(&self, number: u64) -> u64 {
+        let found = match self {
+            Self::Few(few) => {
+                let found = few.binary_search_by_key(&number, |(number, _)| *number);
+                found.ok().map(|index| few[index].1)
+            }
+            Self::Many(many) => usize::try_from(number)
+                .ok()
+                .and_then(|index| many.get(index).copied()),
+        };
+        found.unwrap_or_default()
+    }
+}
+
+/// Puts a value at the place that is the number, if there is one.
+fn set(values: &mut [u64], number: u64, value: u64) {
+    let place = usize::try_from(number).ok();
+    if let Some(place) = place.and_then(|place| values.get_mut(place)) {
+        *place = value;
+    }
+}
+
+/// The documents with one of these companies' numbers, found by their column.
 pub(super) struct EmployerDocs {
     column: Column<u64>,
     max_doc: DocId,
@@ -294,11 +433,11 @@ impl Docs for EmployerDocs {
 /// What their companies add to people's scores.
 pub(super) struct EmployerScores {
     column: Column<u64>,
-    scores: Rc<Vec<u64>>,
+    scores: Rc<Scores>,
 }
 
 impl EmployerScores {
-    pub(super) fn open(reader: &SegmentReader, scores: &Rc<Vec<u64>>) -> tantivy::Result<Self> {
+    pub(super) fn open(reader: &SegmentReader, scores: &Rc<Scores>) -> tantivy::Result<Self> {
         Ok(Self {
             column: column(reader)?,
             scores: Rc::clone(scores),
@@ -306,11 +445,7 @@ impl EmployerScores {
     }
 
     pub(super) fn of(&self, doc: DocId) -> u64 {
-        let index = usize::try_from(number(&self.column, doc)).ok();
-        index
-            .and_then(|index| self.scores.get(index))
-            .copied()
-            .unwrap_or_default()
+        self.scores.of(number(&self.column, doc))
     }
 }
 
@@ -320,9 +455,9 @@ mod tests {
 
     #[test]
     fn a_set_has_what_was_added() {
-        let mut numbers = Numbers::default();
+        let mut numbers = Numbers::up_to(1_000_000);
         assert!(numbers.is_empty() && !numbers.contains(0) && !numbers.contains(u64::MAX));
-        for number in [0, 1, 63, 64, 1_000_000] {
+        for number in [0, 1, 63, 64, 1_000_000, 1, u64::MAX] {
             numbers.add(number);
         }
         assert_eq!(numbers.count, 4);
@@ -332,7 +467,7 @@ mod tests {
                 .all(|number| numbers.contains(number))
         );
         assert!(
-            [0, 2, 65, 1_000_001]
+            [0, 2, 65, 1_000_001, u64::MAX]
                 .into_iter()
                 .all(|number| !numbers.contains(number))
         );
@@ -340,5 +475,25 @@ mod tests {
         assert_eq!(numbers.to_look_up(10), None);
         (100..).take(FEW).for_each(|number| numbers.add(number));
         assert_eq!(numbers.to_look_up(DocId::MAX), None);
+    }
+
+    #[test]
+    fn few_scores_and_many_are_found() {
+        for count in [0, 1, 2, FEW, FEW + 1, 3 * FEW] {
+            let count = count as u64;
+            let mut numbers = Numbers::up_to(10 * FEW as u64);
+            let mut scores = Scores::Few(Vec::new());
+            for number in (1..=count).rev() {
+                numbers.add(3 * number);
+                scores.add(3 * number, number, &numbers);
+            }
+            scores.finish();
+            assert_eq!(matches!(scores, Scores::Many(_)), count > FEW as u64);
+            assert!((1..=count).all(|number| scores.of(3 * number) == number));
+            assert_eq!(
+                [0, 1, 3 * count + 3, u64::MAX].map(|number| scores.of(number)),
+                [0; 4]
+            );
+        }
     }
 }

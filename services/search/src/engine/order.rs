@@ -12,6 +12,7 @@ use tantivy::columnar::{Column, StrColumn, TermOrdHit};
 use tantivy::index::SegmentReader;
 use uuid::Uuid;
 
+use super::docs::{COLUMN_LOOKS, fill_by_column};
 use super::schema::{ID_HIGH, ID_LOW, number_name, order_name};
 use super::window::Window;
 use crate::plan::{Order, OrderBy, OrderPosition, OrderValue};
@@ -40,6 +41,7 @@ pub(super) struct Places {
     id_low: Column<u64>,
     read: Vec<Option<i64>>,
     ordinals: Vec<Option<u64>>,
+    within: Vec<DocId>,
 }
 
 enum Values {
@@ -63,7 +65,35 @@ impl Places {
             id_low: columns.u64(ID_LOW)?,
             read: Vec::new(),
             ordinals: Vec::new(),
+            within: Vec::new(),
         })
+    }
+
+    /// Leaves away documents of the window whose keys are before the first or behind the last of these, where it costs
+    /// less than reading the keys: a column is compared many values at once.
+    pub(super) fn narrow(&mut self, window: &mut Window, (first, last): (Option<Key>, Option<Key>)) {
+        // Documents without the value are behind all others.
+        let last = last.filter(|last| !last.missing);
+        if last.is_none() || window.count() <= COLUMN_LOOKS {
+            return;
+        }
+        let first = first.map_or(0, |first| first.value);
+        let last = last.map_or(u64::MAX, |last| last.value);
+        let values = if self.descending {
+            !last..=!first
+        } else {
+            first..=last
+        };
+        let mut own = window.emptied();
+        match &self.values {
+            Values::Number(Some(column)) => {
+                let numbers = signed(*values.start())..=signed(*values.end());
+                fill_by_column(column, &numbers, &mut own, &mut self.within);
+            }
+            Values::Text(Some(column)) => fill_by_column(column.ords(), &values, &mut own, &mut self.within),
+            Values::Score | Values::Number(None) | Values::Text(None) => return,
+        }
+        window.intersect(&own);
     }
 
     /// The keys of the documents, which are all in the window; `scores` are the window's.
@@ -180,7 +210,7 @@ impl Places {
     }
 }
 
-const fn key(value: u64, descending: bool) -> Key {
+pub(super) const fn key(value: u64, descending: bool) -> Key {
     Key {
         missing: false,
         value: if descending { !value } else { value },

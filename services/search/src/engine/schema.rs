@@ -18,7 +18,7 @@ use crate::plan::{KeyField, Kind, NumberField, OrderField, TextField};
 pub(super) const ID_HIGH: &str = "id_high";
 /// Column of the id's lower half.
 pub(super) const ID_LOW: &str = "id_low";
-/// Column of the company's number: a company's own, that of a person's company, 0 where there is none.
+/// The company's number, as a column and as a term: a company's own, that of a person's company, 0 where there is none.
 pub(super) const COMPANY: &str = "company";
 
 const TEXTS: [TextField; 8] = [
@@ -133,8 +133,6 @@ pub(super) struct Fields {
     id_high: Field,
     id_low: Field,
     company: Field,
-    /// The number of a person's company, as a term.
-    employer: Field,
     texts: [Field; TEXTS.len()],
     keys: [Field; KEYS.len()],
     numbers: [Field; NUMBERS.len()],
@@ -157,8 +155,7 @@ impl Fields {
         let id = schema.add_bytes_field("id", BytesOptions::default().set_indexed());
         let id_high = schema.add_u64_field(ID_HIGH, number.clone());
         let id_low = schema.add_u64_field(ID_LOW, number.clone());
-        let company = schema.add_u64_field(COMPANY, number.clone());
-        let employer = schema.add_u64_field("employer", NumericOptions::default().set_indexed());
+        let company = schema.add_u64_field(COMPANY, number.clone().set_indexed());
         let row = schema.add_bytes_field("row", BytesOptions::default().set_stored());
         let texts = TEXTS.map(|field| schema.add_text_field(text_name(field), text.clone()));
         let keys = KEYS.map(|field| schema.add_text_field(key_name(field), key.clone()));
@@ -172,7 +169,6 @@ impl Fields {
             id_high,
             id_low,
             company,
-            employer,
             texts,
             keys,
             numbers,
@@ -193,9 +189,9 @@ impl Fields {
         Term::from_field_bytes(self.id, id.as_bytes())
     }
 
-    /// The term of the people who work at the company with this number.
-    pub(super) fn employer_term(&self, number: u64) -> Term {
-        Term::from_field_u64(self.employer, number)
+    /// The term of the company with this number, and of the people who work there.
+    pub(super) fn company_term(&self, number: u64) -> Term {
+        Term::from_field_u64(self.company, number)
     }
 
     /// What Tantivy is given of a document.
@@ -206,9 +202,6 @@ impl Fields {
         out.add_u64(self.id_high, high);
         out.add_u64(self.id_low, low);
         out.add_u64(self.company, document.company.map_or(0, |number| number.0));
-        if let (Kind::Person, Some(number)) = (document.kind, document.company) {
-            out.add_u64(self.employer, number.0);
-        }
         out.add_bytes(self.row, &rows::pack(document.kind, &document.row));
         for (field, values) in &document.texts {
             out.add_text(self.text(*field), values.as_str());

@@ -41,7 +41,7 @@ pub(super) fn search(
         Kind::Company => &searchers.companies,
         Kind::Person => &searchers.people,
     };
-    let hits = Employers::ask(&searchers.companies, fields, plan, &deadline).and_then(|employers| {
+    let hits = Employers::ask(searchers, fields, plan, &deadline).and_then(|employers| {
         Search {
             searcher,
             fields,
@@ -230,7 +230,8 @@ fn known_count(reader: &SegmentReader, in_set: Option<u64>) -> Option<u64> {
 /// Gathers the first documents of a segment.
 struct Collector {
     places: Places,
-    scorer: Scorer,
+    /// None unless they are ordered by their scores.
+    scorer: Option<Scorer>,
     top: Top,
     /// Documents before it stand before [`crate::plan::Window::after`].
     start: DocId,
@@ -269,7 +270,9 @@ impl Collector {
         };
         Ok(Self {
             places,
-            scorer: Scorer::new(segment, &plan.ranking, &plan.filter)?,
+            scorer: (plan.order.by == OrderBy::Relevance)
+                .then(|| Scorer::new(segment, &plan.ranking, &plan.filter))
+                .transpose()?,
             top: Top::new(keep, after, bound.flatten()),
             start,
             sorted,
@@ -284,9 +287,14 @@ impl Collector {
         if self.is_done || matching.end() <= self.start {
             return;
         }
+        let mut candidates = matching.clone();
+        if !self.sorted {
+            self.places.narrow(&mut candidates, self.top.bounds());
+        }
         self.docs.clear();
-        self.docs.extend(matching.docs());
-        let scores = self.scorer.score(matching);
+        self.docs.extend(candidates.docs());
+        let scores = self.scorer.as_mut().map(|scorer| scorer.score(matching));
+        let scores = scores.unwrap_or_default();
         self.places.keys(matching, &self.docs, scores, &mut self.keys);
         for (key, doc) in self.keys.iter().zip(&self.docs) {
             if self.sorted && self.top.is_behind(*key) {

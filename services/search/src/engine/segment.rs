@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::deadline::Deadline;
 use super::docs::{AllDocs, AnyDocs, BitDocs, BoxDocs, NotDocs, NumberDocs, RangeDocs, TermDocs};
-use super::employers::{EmployerDocs, Employers};
+use super::employers::{EmployerDocs, Employers, Numbers};
 use super::schema::{Fields, has_many_values, number_name};
 use super::window::Window;
 use super::words::{Expression, MatcherBuilder, WordDocs};
@@ -62,10 +62,15 @@ impl Segment<'_> {
         let Some(numbers) = self.employers.answer(asked).filter(|numbers| !numbers.is_empty()) else {
             return Ok(self.none());
         };
+        self.of_companies(numbers)
+    }
+
+    /// The documents with one of these companies' numbers.
+    pub(super) fn of_companies(&self, numbers: &Rc<Numbers>) -> tantivy::Result<BoxDocs> {
         let Some(few) = numbers.to_look_up(self.reader.max_doc()) else {
             return Ok(Box::new(EmployerDocs::open(self.reader, numbers)?));
         };
-        self.listed(few.iter().map(|number| self.fields.employer_term(*number)))
+        self.listed(few.iter().map(|number| self.fields.company_term(*number)))
     }
 
     /// Works through the documents of the set that are not deleted, window by window, until there are no more, the work
@@ -109,7 +114,8 @@ impl Segment<'_> {
         self.range(0..0)
     }
 
-    fn all(&self, mut parts: Vec<BoxDocs>) -> BoxDocs {
+    /// The documents that are in all of the sets.
+    pub(super) fn all(&self, mut parts: Vec<BoxDocs>) -> BoxDocs {
         if parts.iter().any(is_none) {
             return self.none();
         }

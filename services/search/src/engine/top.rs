@@ -1,30 +1,42 @@
 //! The first documents of an order within a segment.
 
-use std::collections::BinaryHeap;
-
 use tantivy::DocId;
 
 use super::order::{Key, Place};
 
+/// Least room for documents that may still fall out, so that few are sorted out often.
+const LEAST_ROOM: usize = 64;
+
 /// Keeps the first documents of those it is offered.
+///
+/// They are gathered until there are twice as many as are kept; then the half that stands behind is dropped. That costs
+/// the same for each document however many are kept, which a heap does not: a late page keeps ten thousand.
 pub(super) struct Top {
     keep: usize,
+    room: usize,
     /// Only documents behind it are kept.
     after: Option<Place>,
     /// Documents behind it are not kept: enough stand before them.
     bound: Option<Place>,
-    kept: BinaryHeap<(Place, DocId)>,
+    kept: Vec<(Place, DocId)>,
 }
 
 impl Top {
     /// Keeps up to `keep` documents, at least one, behind `after` and not behind `bound`.
-    pub(super) const fn new(keep: usize, after: Option<Place>, bound: Option<Place>) -> Self {
+    pub(super) fn new(keep: usize, after: Option<Place>, bound: Option<Place>) -> Self {
+        let keep = keep.max(1);
         Self {
             keep,
+            room: keep + keep.max(LEAST_ROOM),
             after,
             bound,
-            kept: BinaryHeap::new(),
+            kept: Vec::new(),
         }
+    }
+
+    /// The keys that a document can have and still be kept: from the first, up to the second.
+    pub(super) fn bounds(&self) -> (Option<Key>, Option<Key>) {
+        (self.after.map(|(key, _)| key), self.bound.map(|(key, _)| key))
     }
 
     /// Whether no document with the key, or one behind it, can be kept any more.
@@ -42,16 +54,60 @@ impl Top {
             return;
         }
         self.kept.push((place, doc));
-        if self.kept.len() > self.keep {
-            self.kept.pop();
-        }
-        if self.kept.len() == self.keep {
-            self.bound = self.kept.peek().map(|(place, _)| *place);
+        if self.kept.len() == self.keep && self.bound.is_none() {
+            self.bound = self.kept.iter().map(|(place, _)| *place).max();
+        } else if self.kept.len() >= self.room {
+            let (_, last, _) = self.kept.select_nth_unstable(self.keep - 1);
+            self.bound = Some(last.0);
+            self.kept.truncate(self.keep);
         }
     }
 
     /// What was kept, in order.
-    pub(super) fn into_sorted(self) -> Vec<(Place, DocId)> {
-        self.kept.into_sorted_vec()
+    pub(super) fn into_sorted(mut self) -> Vec<(Place, DocId)> {
+        self.kept.sort_unstable();
+        self.kept.truncate(self.keep);
+        self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::engine::order::key;
+
+    fn place() -> impl Strategy<Value = Place> {
+        (0..200_u64, any::<u128>()).prop_map(|(value, id)| (key(value, false), id))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+        #[test]
+        fn what_is_kept_are_the_first_of_all(
+            places in vec(place(), 0..1000),
+            keep in prop_oneof![1..3_usize, 60..70_usize, 100..400_usize],
+            after in proptest::option::of(place()),
+            bound in proptest::option::of(place()),
+        ) {
+            let mut all: Vec<(Place, DocId)> = places.into_iter().zip(0..).collect();
+            let mut top = Top::new(keep, after, bound);
+            for ((key, id), doc) in &all {
+                let (first, last) = top.bounds();
+                let is_within = first.is_none_or(|first| first <= *key) && last.is_none_or(|last| *key <= last);
+                let before = top.kept.len();
+                top.offer(*key, *doc, || *id);
+                prop_assert!(is_within || top.kept.len() == before);
+            }
+            all.retain(|(place, _)| {
+                after.is_none_or(|after| *place > after) && bound.is_none_or(|bound| *place <= bound)
+            });
+            all.sort_unstable();
+            all.truncate(keep);
+            prop_assert_eq!(top.into_sorted(), all);
+        }
     }
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 mod damage;
+mod employers;
 mod made;
 mod ordering;
 mod reference;

@@ -1,0 +1,122 @@
+//! People and what is asked of their companies, of more records than random ones are: whether the companies are asked
+//! first or those of the people who are left, and however these are found, the answer is the same.
+
+use bytes::Bytes;
+use search::document::Document;
+use search::plan::{
+    Condition, Engine, InValue, Kind, NumberField, Order, OrderBy, RankAlternative, RankGroup, Ranking, Stop,
+    Subject, TextField, Weight,
+};
+use search::record::CompanyNumber;
+use uuid::Uuid;
+
+use crate::reference::Reference;
+use crate::{document, everything, open, put};
+
+const COMPANIES: u32 = 3_000;
+const PEOPLE: u32 = 9_000;
+
+/// Each record has the terms `every1`, `every7`, `every60` and so on whose number divides what is made of its own.
+const EVERY: [u32; 4] = [1, 7, 60, 2_000];
+
+fn made(kind: Kind, number: u32) -> Document {
+    let mut document = document(kind, 0);
+    let mixed = number.wrapping_mul(2_654_435_761) >> 4;
+    document.id = Uuid::from_u128(u128::from(mixed) << 70 | u128::from(number) << 8 | kind as u128);
+    document.row = Bytes::copy_from_slice(document.id.as_bytes());
+    document
+        .numbers
+        .insert(NumberField::InfoUpdatedAt, i64::from(mixed % 1_000));
+    let every = EVERY.iter().filter(|every| number.is_multiple_of(**every));
+    let terms = every.map(|every| vec![vec![format!("every{every}")]]).collect();
+    let field = match kind {
+        Kind::Company => TextField::BusinessTypes,
+        Kind::Person => TextField::JobTitles,
+    };
+    if kind == Kind::Company {
+        document.texts.insert(field, terms);
+    } else {
+        // A title is one value.
+        let words = EVERY.iter().filter(|every| number.is_multiple_of(**every));
+        let title = words.map(|every| vec![format!("every{every}")]).collect();
+        document.texts.insert(field, [title].into_iter().collect());
+    }
+    document.company = match kind {
+        Kind::Company => Some(CompanyNumber(u64::from(number) + 1)),
+        // Every eleventh has none; some have one that is not there.
+        Kind::Person if number.is_multiple_of(11) => None,
+        Kind::Person => Some(CompanyNumber(u64::from(mixed % (COMPANIES + 500)) + 1)),
+    };
+    document
+}
+
+fn term(every: u32) -> InValue {
+    InValue::Phrase(vec![vec![format!("every{every}")]])
+}
+
+fn has(field: TextField, every: u32) -> Condition {
+    Condition::Text {
+        fields: vec![field],
+        expression: term(every),
+    }
+}
+
+#[test]
+fn people_are_found_by_what_their_companies_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = open(dir.path());
+    let mut reference = Reference::default();
+    for batch in 0..3 {
+        let companies = (0..COMPANIES).filter(|number| number % 3 == batch);
+        let people = (0..PEOPLE).filter(|number| number % 3 == batch);
+        let documents = companies.map(|number| made(Kind::Company, number));
+        let documents = documents.chain(people.map(|number| made(Kind::Person, number)));
+        let changes: Vec<_> = documents.map(put).collect();
+        index.apply(&changes, i64::from(batch)).unwrap();
+        reference.apply(&changes);
+    }
+    let ranking = Ranking {
+        groups: vec![RankGroup {
+            of: Subject::Employer,
+            weight: Weight::Types,
+            fields: vec![TextField::BusinessTypes],
+            alternatives: [7, 60]
+                .map(|every| RankAlternative {
+                    holds: term(every),
+                    adjacent: None,
+                    whole: None,
+                })
+                .into(),
+        }],
+    };
+    for (own, asked) in EVERY.into_iter().flat_map(|own| EVERY.map(|asked| (own, asked))) {
+        let employer = || Condition::Employer(Box::new(has(TextField::BusinessTypes, asked)));
+        let own = || has(TextField::JobTitles, own);
+        let filters = [
+            Condition::All(vec![own(), employer()]),
+            Condition::All(vec![own(), Condition::Not(Box::new(employer()))]),
+            Condition::All(vec![own(), Condition::Any(vec![employer(), own()])]),
+            employer(),
+        ];
+        for (filter, ranked) in filters
+            .into_iter()
+            .flat_map(|filter| [(filter.clone(), false), (filter, true)])
+        {
+            let mut plan = everything(Kind::Person, 40);
+            plan.filter = filter;
+            if ranked {
+                plan.ranking = ranking.clone();
+                plan.order = Order {
+                    by: OrderBy::Relevance,
+                    descending: true,
+                };
+            }
+            let found = index.search(&plan, &Stop::never()).unwrap();
+            assert_eq!(
+                found,
+                reference.search(&plan, &Stop::never()).unwrap(),
+                "{plan:#?}"
+            );
+        }
+    }
+}
