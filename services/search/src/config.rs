@@ -105,7 +105,7 @@ fn read_feed(settings: &mut Settings) -> FeedSettings {
             "feed_batch",
             50_000,
             1..=100_000,
-            "Most changed records that become searchable at once.",
+            "Most changed records that become searchable at once; far behind, up to four times as many.",
         ),
         retention: settings.bounded(
             "feed_retention",

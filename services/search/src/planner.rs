@@ -169,7 +169,7 @@ fn filter(
 ) -> Condition {
     let company = |condition: Option<Condition>| condition.map(|condition| of_company(kind, condition));
     let filters = [
-        given(&query.business_type, |text| company(keyword_list(text, &TYPES))),
+        given(&query.business_type, |text| company(types(text))),
         location(kind, query, own_place),
         given(&query.website, |text| company(any_of(text, host::asked_website))),
         website_status(kind, query),
@@ -194,8 +194,8 @@ fn filter(
             company(keyword_list(text, &[TextField::Description]))
         }),
         job_titles(query).map(|titles| {
-            let titles = keywords::any(&titles).map(|titles| in_field(TextField::JobTitles, titles));
-            titles.unwrap_or(NOTHING)
+            let titles = keywords::any_or_whole(&titles);
+            titles.map_or(NOTHING, |titles| in_field(TextField::JobTitles, titles))
         }),
         given(&query.exclude_keywords, |text| excluded_of_company(kind, text)),
         excluded_title(kind, query),
@@ -260,6 +260,14 @@ fn in_field(field: TextField, expression: InValue) -> Condition {
         fields: vec![field],
         expression,
     }
+}
+
+fn types(text: &str) -> Option<Condition> {
+    let expression = keywords::any_or_whole(&keywords::alternatives(text))?;
+    Some(Condition::Text {
+        fields: TYPES.to_vec(),
+        expression,
+    })
 }
 
 fn keyword_list(text: &str, fields: &[TextField]) -> Option<Condition> {

@@ -23,6 +23,8 @@ use crate::wait::wait_for;
 /// A little longer than our processes' own grace time.
 const GRACE: Duration = Duration::from_secs(25);
 const READY_LIMIT: Duration = Duration::from_mins(1);
+/// The search may have to build its index from all records first: ten million of them, then.
+const BUILT_LIMIT: Duration = Duration::from_mins(10);
 const ASK_LIMIT: Duration = Duration::from_secs(2);
 
 /// What an installation is to be like.
@@ -262,9 +264,13 @@ impl Installation {
                 Postgres::Given { .. } => Ok(()),
             },
             Part::Redis => redis::wait_ready(&self.folder, self.state.redis_port),
-            Part::Process(..) => {
+            Part::Process(service, _) => {
+                let limit = match service {
+                    Service::Search => BUILT_LIMIT,
+                    _ => READY_LIMIT,
+                };
                 let admin = self.ports(part)?.admin;
-                Daemon::new(&self.folder, &part.to_string()).wait_ready(READY_LIMIT, || is_ready(admin))
+                Daemon::new(&self.folder, &part.to_string()).wait_ready(limit, || is_ready(admin))
             }
         }
     }

@@ -415,11 +415,38 @@ impl Docs for AnyDocs {
     }
 
     fn cost(&self) -> u64 {
-        self.parts.iter().map(|part| part.cost()).sum()
+        self.parts
+            .iter()
+            .fold(0, |sum, part| sum.saturating_add(part.cost()))
     }
 
     fn price(&self) -> u64 {
         self.parts.iter().map(|part| part.price()).sum()
+    }
+}
+
+/// A set that is only to be asked about what other sets of a conjunction have found: looking for its documents is dear.
+pub(super) struct AskedDocs(pub(super) BoxDocs);
+
+impl Docs for AskedDocs {
+    fn next(&mut self, from: DocId) -> DocId {
+        self.0.next(from)
+    }
+
+    fn fill(&mut self, window: &mut Window) {
+        self.0.fill(window);
+    }
+
+    fn retain(&mut self, window: &mut Window) {
+        self.0.retain(window);
+    }
+
+    fn cost(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn price(&self) -> u64 {
+        self.0.price()
     }
 }
 

@@ -211,7 +211,8 @@ impl<'a> Asking<'a> {
             let column = column(segment.reader)?;
             let mut ranker = Scorer::new(&segment, ranking, condition)?;
             segment.windows(&mut docs, |matching| {
-                let of_window = (!ranking.groups.is_empty()).then(|| ranker.score(matching));
+                let mut all = matching.clone();
+                let of_window = (!ranking.groups.is_empty()).then(|| ranker.score(&mut all, |_, _| true));
                 for doc in matching.docs() {
                     let number = number(&column, doc);
                     numbers.add(number);

@@ -8,7 +8,8 @@ use tantivy::IndexWriter;
 use tantivy::merge_policy::NoMergePolicy;
 
 use super::error::{IndexError, Unreadable};
-use super::half::{Half, write};
+use super::half::{Half, Prepared};
+use super::merges::Merging;
 use super::schema::Fields;
 use super::search::{Searchers, search};
 use super::settings::IndexSettings;
@@ -76,7 +77,17 @@ impl Generation {
     pub(super) fn open(dir: &Path, settings: &IndexSettings) -> Result<Result<Self, Unreadable>, IndexError> {
         let fields = Fields::new();
         let open = |name| Half::open(&dir.join(name), &fields, settings.verify_on_open);
-        let (companies, people) = match (open(COMPANIES), open(PEOPLE)) {
+        // Each half's files are read.
+        let opened = std::thread::scope(|scope| {
+            let companies = scope.spawn(|| open(COMPANIES));
+            let people = open(PEOPLE);
+            let companies = companies.join();
+            (
+                companies.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                people,
+            )
+        });
+        let (companies, people) = match opened {
             (Ok(companies), Ok(people)) => (companies, people),
             (Err(unreadable), _) | (_, Err(unreadable)) => return Ok(Err(unreadable)),
         };
@@ -117,16 +128,11 @@ impl Generation {
     /// After an error, here or in a commit, all that was written since the last commit is dropped: go on from
     /// [`Generation::position`].
     pub fn write(&self, changes: &[Change]) -> Result<(), IndexError> {
-        self.writing(|writers| {
-            for change in changes {
-                let writer = match change {
-                    Change::Put(document) => writers.writer(document.kind),
-                    Change::Delete(kind, _) => writers.writer(*kind),
-                };
-                write(writer, &self.fields, change)?;
-            }
-            Ok(())
-        })
+        self.write_prepared(
+            changes
+                .iter()
+                .map(|change| Prepared::change(&self.fields, change)),
+        )
     }
 
     /// Writes documents of which none has been written to this generation before: a first load, which spares looking
@@ -137,10 +143,22 @@ impl Generation {
             for writer in [&writers.companies, &writers.people] {
                 writer.set_merge_policy(Box::new(NoMergePolicy));
             }
-            for document in documents {
-                writers
-                    .writer(document.kind)
-                    .add_document(self.fields.document(document))?;
+            Ok(())
+        })?;
+        self.write_prepared(
+            documents
+                .iter()
+                .map(|document| Prepared::first(&self.fields, document)),
+        )
+    }
+
+    fn write_prepared(&self, prepared: impl Iterator<Item = Prepared>) -> Result<(), IndexError> {
+        // Before the writers are taken, so that several can prepare at once.
+        let prepared = prepared.collect::<Vec<_>>();
+        self.writing(|writers| {
+            for change in prepared {
+                let writer = writers.writer(change.kind());
+                change.write(writer)?;
             }
             Ok(())
         })
@@ -148,11 +166,12 @@ impl Generation {
 
     /// Makes durable and visible what was written, together with the position of the change feed up to which
     /// everything has been. A search that starts when this has returned sees it.
-    pub fn commit(&self, position: i64) -> Result<(), IndexError> {
+    pub fn commit(&self, position: i64, merging: Merging) -> Result<(), IndexError> {
         self.writing(|writers| {
             std::thread::scope(|scope| {
-                let companies = scope.spawn(|| self.companies.commit(&mut writers.companies, position));
-                self.people.commit(&mut writers.people, position)?;
+                let companies =
+                    scope.spawn(|| self.companies.commit(&mut writers.companies, position, merging));
+                self.people.commit(&mut writers.people, position, merging)?;
                 companies
                     .join()
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -169,7 +188,7 @@ impl Generation {
     /// [`Generation::write`] and [`Generation::commit`].
     pub fn apply(&self, changes: &[Change], position: i64) -> Result<(), IndexError> {
         self.write(changes)?;
-        self.commit(position)
+        self.commit(position, Merging::AsItGrows)
     }
 
     /// The position up to which everything is in it, none before the first commit. After a crash between the

@@ -7,15 +7,15 @@ use tantivy::directory::MmapDirectory;
 use tantivy::index::{IndexBuilder, IndexSettings as TantivySettings, IndexSortByField, Order};
 use tantivy::indexer::IndexWriterOptions;
 use tantivy::store::Compressor;
-use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Searcher};
+use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, Term};
 
 use super::error::{IndexError, Unreadable};
-use super::merges::Merges;
+use super::merges::{Merges, Merging};
 use super::schema::{Fields, number_name};
 use super::settings::IndexSettings;
 use super::tokens::{SlotTokenizer, TOKENIZER};
-use crate::document::Change;
-use crate::plan::NumberField;
+use crate::document::{Change, Document};
+use crate::plan::{Kind, NumberField};
 
 /// Bytes of packed rows in a block, which is copied as a whole for each hit. Of the sample, 1 KiB takes half a percent more
 /// room than 4 KiB; less spares no more time.
@@ -90,7 +90,7 @@ impl Half {
             .num_merge_threads(settings.merge_threads)
             .build();
         let writer = self.index.writer_with_options(options)?;
-        writer.set_merge_policy(Box::new(self.merges.policy(&self.index)));
+        writer.set_merge_policy(Box::new(self.merges.policy(&self.index, Merging::AsItGrows)));
         Ok(writer)
     }
 
@@ -108,8 +108,13 @@ impl Half {
     }
 
     /// Commits what was written, with the position. [`Half::searcher`] sees it from then on.
-    pub(super) fn commit(&self, writer: &mut IndexWriter, position: i64) -> tantivy::Result<()> {
-        writer.set_merge_policy(Box::new(self.merges.policy(&self.index)));
+    pub(super) fn commit(
+        &self,
+        writer: &mut IndexWriter,
+        position: i64,
+        merging: Merging,
+    ) -> tantivy::Result<()> {
+        writer.set_merge_policy(Box::new(self.merges.policy(&self.index, merging)));
         let mut commit = writer.prepare_commit()?;
         commit.set_payload(&position.to_string());
         commit.commit()?;
@@ -135,16 +140,49 @@ impl Half {
     }
 }
 
-/// Hands the change to the writer of its kind.
-pub(super) fn write(writer: &IndexWriter, fields: &Fields, change: &Change) -> tantivy::Result<()> {
-    match change {
-        Change::Put(document) => {
-            writer.delete_term(fields.id_term(document.id));
-            writer.add_document(fields.document(document))?;
-        }
-        Change::Delete(_, id) => {
-            writer.delete_term(fields.id_term(*id));
+/// A change, as Tantivy takes it.
+pub(super) struct Prepared {
+    kind: Kind,
+    /// The document that it replaces or removes; none if there can't be one.
+    replaced: Option<Term>,
+    document: Option<TantivyDocument>,
+}
+
+impl Prepared {
+    pub(super) fn change(fields: &Fields, change: &Change) -> Self {
+        match change {
+            Change::Put(document) => Self {
+                replaced: Some(fields.id_term(document.id)),
+                ..Self::first(fields, document)
+            },
+            Change::Delete(kind, id) => Self {
+                kind: *kind,
+                replaced: Some(fields.id_term(*id)),
+                document: None,
+            },
         }
     }
-    Ok(())
+
+    /// A document that replaces none.
+    pub(super) fn first(fields: &Fields, document: &Document) -> Self {
+        Self {
+            kind: document.kind,
+            replaced: None,
+            document: Some(fields.document(document)),
+        }
+    }
+
+    pub(super) const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    pub(super) fn write(self, writer: &IndexWriter) -> tantivy::Result<()> {
+        if let Some(replaced) = self.replaced {
+            writer.delete_term(replaced);
+        }
+        if let Some(document) = self.document {
+            writer.add_document(document)?;
+        }
+        Ok(())
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::error::{IndexError, Unreadable};
 use super::generation::{Generation, IndexStatus};
+use super::merges::Merging;
 use super::place::{Place, Turn};
 use super::settings::IndexSettings;
 use crate::document::Change;
@@ -106,8 +107,8 @@ impl Index {
     }
 
     /// Commits what was written, see [`Generation::commit`].
-    pub fn commit(&self, position: i64) -> Result<(), IndexError> {
-        self.current().generation.commit(position)
+    pub fn commit(&self, position: i64, merging: Merging) -> Result<(), IndexError> {
+        self.current().generation.commit(position, merging)
     }
 
     /// Writes changes and commits them, see [`Generation::apply`].

@@ -10,11 +10,24 @@ use tantivy::indexer::{LogMergePolicy, MergeCandidate, MergePolicy};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Merges(Arc<Mutex<Vec<HashSet<SegmentId>>>>);
 
+/// When segments are merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merging {
+    /// Whenever there are enough of about a size.
+    AsItGrows,
+    /// Not before there are [`MOST_SEGMENTS`]: much more is to come, and what is merged now would be merged again.
+    Later,
+}
+
+/// From so many segments on they are merged in any case: each costs every search its look-ups.
+const MOST_SEGMENTS: usize = 64;
+
 /// The rule, and its memory of what it has set going.
 #[derive(Debug)]
 pub(super) struct Policy {
     index: Index,
     rule: LogMergePolicy,
+    merging: Merging,
     merges: Merges,
 }
 
@@ -25,10 +38,11 @@ impl Merges {
     }
 
     /// The policy of a writer of the index.
-    pub(super) fn policy(&self, index: &Index) -> Policy {
+    pub(super) fn policy(&self, index: &Index, merging: Merging) -> Policy {
         Policy {
             index: index.clone(),
             rule: rule(),
+            merging,
             merges: self.clone(),
         }
     }
@@ -38,7 +52,10 @@ impl MergePolicy for Policy {
     /// Tantivy asks after each commit and after each merge, and offers what is not being merged: a merge whose segments
     /// are committed and not offered is running.
     fn compute_merge_candidates(&self, offered: &[SegmentMeta]) -> Vec<MergeCandidate> {
-        let candidates = self.rule.compute_merge_candidates(offered);
+        let candidates = match self.merging {
+            Merging::Later if offered.len() < MOST_SEGMENTS => Vec::new(),
+            _ => self.rule.compute_merge_candidates(offered),
+        };
         let offered = offered.iter().map(SegmentMeta::id).collect::<HashSet<_>>();
         let mut running = self.merges.0.lock().unwrap_or_else(PoisonError::into_inner);
         let committed = self.index.searchable_segment_ids().unwrap_or_default();
@@ -84,7 +101,7 @@ mod tests {
             writer.commit().unwrap();
         }
         let merges = Merges::default();
-        let policy = merges.policy(&index);
+        let policy = merges.policy(&index, Merging::AsItGrows);
         let segments = || index.searchable_segment_metas().unwrap();
         assert!(policy.compute_merge_candidates(&segments()[..4]).is_empty());
         assert_eq!(merges.running(), 0);
@@ -102,5 +119,30 @@ mod tests {
         writer.merge(&candidates[0].0).wait().unwrap();
         assert!(policy.compute_merge_candidates(&segments()).is_empty());
         assert_eq!(merges.running(), 0);
+    }
+
+    #[test]
+    fn merging_waits_while_more_is_to_come_but_not_for_ever() {
+        let index = Index::create_in_ram(Schema::builder().build());
+        let mut writer: IndexWriter = index.writer_with_num_threads(1, 15_000_000).unwrap();
+        writer.set_merge_policy(Box::new(NoMergePolicy));
+        for _ in 0..MOST_SEGMENTS {
+            writer.add_document(TantivyDocument::default()).unwrap();
+            writer.commit().unwrap();
+        }
+        let segments = index.searchable_segment_metas().unwrap();
+        let policy = |merging| Merges::default().policy(&index, merging);
+        let fewer = &segments[1..];
+        assert!(policy(Merging::Later).compute_merge_candidates(fewer).is_empty());
+        assert!(
+            !policy(Merging::AsItGrows)
+                .compute_merge_candidates(fewer)
+                .is_empty()
+        );
+        assert!(
+            !policy(Merging::Later)
+                .compute_merge_candidates(&segments)
+                .is_empty()
+        );
     }
 }

@@ -63,4 +63,5 @@ mod words;
 pub use error::{IndexError, Unreadable};
 pub use generation::{Generation, IndexStatus, KindStatus};
 pub use index::{Index, Opened, Rebuild, Unusable};
+pub use merges::Merging;
 pub use settings::IndexSettings;

@@ -102,7 +102,7 @@ impl Places {
         let descending = self.descending;
         match &self.values {
             Values::Score => {
-                keys.extend(docs.iter().map(|doc| key(scores[window.offset(*doc)], true)));
+                keys.extend(docs.iter().map(|doc| score_key(scores[window.offset(*doc)])));
             }
             Values::Number(Some(column)) => {
                 self.read.clear();
@@ -134,13 +134,23 @@ impl Places {
         u128::from(high) << 64 | u128::from(low)
     }
 
+    /// Whether the document's id is the given one or before it. Mostly its upper half tells.
+    pub(super) fn is_id_up_to(&self, doc: DocId, last: u128) -> bool {
+        let upper = u128::from(self.id_high.first(doc).unwrap_or_default());
+        match upper.cmp(&(last >> 64)) {
+            Ordering::Less => true,
+            Ordering::Equal => self.id(doc) <= last,
+            Ordering::Greater => false,
+        }
+    }
+
     /// Brings a position into the segment: a document stands behind it, or at it, if and only if its place is behind
     /// the returned one, or the returned one. None if all stand behind it.
     pub(super) fn place(&self, position: &OrderPosition) -> tantivy::Result<Option<Place>> {
         let id = position.id.as_u128();
         let key = match (&position.value, &self.values) {
             (OrderValue::Missing, Values::Number(_) | Values::Text(_)) => MISSING,
-            (OrderValue::Score(score), Values::Score) => key(*score, true),
+            (OrderValue::Score(score), Values::Score) => score_key(*score),
             (OrderValue::Number(number), Values::Number(_)) => key(unsigned(*number), self.descending),
             (OrderValue::Text(text), Values::Text(column)) => {
                 let Some(column) = column else { return Ok(None) };
@@ -215,6 +225,11 @@ pub(super) const fn key(value: u64, descending: bool) -> Key {
         missing: false,
         value: if descending { !value } else { value },
     }
+}
+
+/// The key of a score.
+pub(super) const fn score_key(score: u64) -> Key {
+    key(score, true)
 }
 
 impl Key {

@@ -1,5 +1,7 @@
 //! The score of [`Ranking`], for the matching documents of one window after the other.
 
+use tantivy::DocId;
+
 use super::docs::BoxDocs;
 use super::employers::EmployerScores;
 use super::segment::Segment;
@@ -7,21 +9,22 @@ use super::window::{WINDOW, Window};
 use crate::plan::{Condition, InValue, RankAlternative, RankGroup, Ranking, Subject, TextField};
 
 /// Alternatives beyond this number count no more.
-const MOST_ALTERNATIVES: u64 = 100;
+const MOST_ALTERNATIVES: u8 = 100;
 
 /// Scores documents of a segment.
 pub(super) struct Scorer {
     groups: Vec<Group>,
     /// What people's companies add.
     employers: Option<EmployerScores>,
-    /// Of the window's documents, by their places in it.
+    /// Of the window's documents, by their places in it; none before the first window.
     scores: Vec<u64>,
-    worth: Vec<Worth>,
 }
 
 struct Group {
     factor: u64,
     alternatives: Vec<Alternative>,
+    /// What was found in the window's documents, by their places in it; none before the first window.
+    worth: Vec<Worth>,
 }
 
 struct Alternative {
@@ -31,13 +34,15 @@ struct Alternative {
     adjacent: Option<BoxDocs>,
     /// None if it can't be reached.
     whole: Option<BoxDocs>,
+    /// The window's documents in which it holds, but is not the whole value.
+    within: Window,
 }
 
 /// What a group finds in a document.
 #[derive(Clone, Copy, Default)]
 struct Worth {
-    tier: u64,
-    alternatives: u64,
+    tier: u8,
+    alternatives: u8,
 }
 
 impl Scorer {
@@ -52,27 +57,32 @@ impl Scorer {
                 .scores()
                 .map(|scores| EmployerScores::open(segment.reader, scores))
                 .transpose()?,
-            scores: vec![0; WINDOW as usize],
-            worth: vec![Worth::default(); WINDOW as usize],
+            scores: Vec::new(),
         })
     }
 
-    /// The scores of the window's documents, by their places in it; those of other places mean nothing.
-    pub(super) fn score(&mut self, matching: &Window) -> &[u64] {
-        for doc in matching.docs() {
+    /// The scores of the window's documents, by their places in it; those of other places mean nothing. A document of
+    /// which `counts` denies that it counts with at most such a score is left away: which words are adjacent is dear to
+    /// find, and looked for last.
+    pub(super) fn score(&mut self, docs: &mut Window, counts: impl Fn(DocId, u64) -> bool) -> &[u64] {
+        self.scores.resize(WINDOW as usize, 0);
+        for doc in docs.docs() {
             let employer = self.employers.as_ref().map(|employers| employers.of(doc));
-            self.scores[matching.offset(doc)] = employer.unwrap_or_default();
+            self.scores[docs.offset(doc)] = employer.unwrap_or_default();
         }
         for group in &mut self.groups {
-            for doc in matching.docs() {
-                self.worth[matching.offset(doc)] = Worth::default();
-            }
-            for alternative in &mut group.alternatives {
-                alternative.find(matching, &mut self.worth);
-            }
-            for doc in matching.docs() {
-                let place = matching.offset(doc);
-                self.scores[place] += group.factor * self.worth[place].value();
+            group.find(docs);
+        }
+        docs.retain_by(|place, doc| {
+            let groups = self.groups.iter();
+            let most = groups.map(|group| group.factor * group.most(place)).sum::<u64>();
+            counts(doc, self.scores[place] + most)
+        });
+        for group in &mut self.groups {
+            group.find_adjacent(docs);
+            for doc in docs.docs() {
+                let place = docs.offset(doc);
+                self.scores[place] += group.factor * group.worth[place].value();
             }
         }
         &self.scores
@@ -80,10 +90,15 @@ impl Scorer {
 }
 
 impl Worth {
+    fn add(&mut self, tier: u8) {
+        self.tier = self.tier.max(tier);
+        self.alternatives = self.alternatives.saturating_add(1).min(MOST_ALTERNATIVES);
+    }
+
     fn value(self) -> u64 {
         match self.alternatives {
             0 => 0,
-            found => (self.tier - 1) * (MOST_ALTERNATIVES + 1) + found.min(MOST_ALTERNATIVES),
+            found => u64::from(self.tier - 1) * (u64::from(MOST_ALTERNATIVES) + 1) + u64::from(found),
         }
     }
 }
@@ -98,66 +113,96 @@ impl Group {
              }| {
                 let docs = |expression: &InValue| segment.text(&group.fields, expression);
                 Ok(Alternative {
-                    holds: if implies(filter, &group.fields, holds) {
+                    holds: if implies(filter, &group.fields, whole.as_ref(), holds) {
                         None
                     } else {
                         Some(docs(holds)?)
                     },
                     adjacent: adjacent.as_ref().map(docs).transpose()?,
                     whole: whole.as_ref().map(docs).transpose()?,
+                    within: Window::around(0),
                 })
             },
         );
         Ok(Self {
             factor: group.weight.factor(),
             alternatives: alternatives.collect::<tantivy::Result<_>>()?,
+            worth: Vec::new(),
         })
     }
-}
 
-impl Alternative {
-    fn find(&mut self, matching: &Window, worth: &mut [Worth]) {
-        let mut holding = matching.clone();
-        if let Some(holds) = &mut self.holds {
-            holds.retain(&mut holding);
+    /// Finds what holds in the documents, and what is a whole value of theirs.
+    fn find(&mut self, docs: &Window) {
+        self.worth.resize(WINDOW as usize, Worth::default());
+        for doc in docs.docs() {
+            self.worth[docs.offset(doc)] = Worth::default();
         }
-        if holding.is_empty() {
-            return;
+        for alternative in &mut self.alternatives {
+            alternative.within = docs.clone();
+            let within = &mut alternative.within;
+            if let Some(holds) = &mut alternative.holds {
+                holds.retain(within);
+            }
+            if let Some(whole) = &mut alternative.whole
+                && !within.is_empty()
+            {
+                let mut found = within.clone();
+                whole.retain(&mut found);
+                within.subtract(&found);
+                for doc in found.docs() {
+                    self.worth[docs.offset(doc)].add(3);
+                }
+            }
+            let tier = if alternative.adjacent.is_some() { 1 } else { 2 };
+            for doc in within.docs() {
+                self.worth[docs.offset(doc)].add(tier);
+            }
         }
-        let mut whole = holding.emptied();
-        if let Some(docs) = &mut self.whole {
-            whole.clone_from(&holding);
-            docs.retain(&mut whole);
-        }
-        let mut adjacent = holding.clone();
-        if let Some(docs) = &mut self.adjacent {
-            adjacent.subtract(&whole);
-            docs.retain(&mut adjacent);
-        }
-        for doc in holding.docs() {
-            let tier = match doc {
-                doc if whole.contains(doc) => 3,
-                doc if adjacent.contains(doc) => 2,
-                _ => 1,
+    }
+
+    /// The most that it can be worth in a document, by what [`Group::find`] has found.
+    fn most(&self, place: usize) -> u64 {
+        let found = self.worth[place];
+        let most = Worth {
+            tier: found.tier.max(2),
+            ..found
+        };
+        most.value()
+    }
+
+    /// Finds where words are adjacent in the documents, which are those of [`Group::find`] or some of them.
+    fn find_adjacent(&mut self, docs: &Window) {
+        for alternative in &mut self.alternatives {
+            let Some(adjacent) = &mut alternative.adjacent else {
+                continue;
             };
-            let worth = &mut worth[matching.offset(doc)];
-            worth.tier = worth.tier.max(tier);
-            worth.alternatives += 1;
+            let within = &mut alternative.within;
+            within.intersect(docs);
+            within.retain_by(|place, _| self.worth[place].tier < 2);
+            if within.is_empty() {
+                continue;
+            }
+            adjacent.retain(within);
+            for doc in within.docs() {
+                self.worth[docs.offset(doc)].tier = 2;
+            }
         }
     }
 }
 
-/// Whether a document that meets the filter has the expression in those fields, seen from the filter's form alone:
-/// the one alternative of a filter need not be looked for again in what the filter let through.
-fn implies(filter: &Condition, searched: &[TextField], wanted: &InValue) -> bool {
+/// Whether a document that meets the filter has the alternative in those fields, seen from the filter's form alone: the
+/// one alternative of a filter need not be looked for again in what the filter let through.
+fn implies(filter: &Condition, searched: &[TextField], whole: Option<&InValue>, holds: &InValue) -> bool {
     match filter {
-        Condition::All(parts) => parts.iter().any(|part| implies(part, searched, wanted)),
+        Condition::All(parts) => parts.iter().any(|part| implies(part, searched, whole, holds)),
         Condition::Text { fields, expression } => {
-            let expression = match expression {
-                InValue::All(parts) | InValue::Any(parts) if parts.len() == 1 => &parts[0],
-                expression => expression,
+            let is_of_it = match expression {
+                // What is the whole value holds.
+                InValue::Any(parts) => parts.iter().all(|part| part == holds || Some(part) == whole),
+                InValue::All(parts) if parts.len() == 1 => parts[0] == *holds,
+                expression => expression == holds,
             };
-            expression == wanted && fields.iter().all(|field| searched.contains(field))
+            is_of_it && fields.iter().all(|field| searched.contains(field))
         }
         _ => false,
     }

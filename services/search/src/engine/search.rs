@@ -10,7 +10,7 @@ use tantivy::{DocAddress, DocId, Searcher, SegmentOrdinal, TantivyDocument, Tant
 
 use super::deadline::Deadline;
 use super::employers::Employers;
-use super::order::{Places, compare};
+use super::order::{Places, compare, score_key};
 use super::rows;
 use super::schema::Fields;
 use super::score::Scorer;
@@ -291,11 +291,17 @@ impl Collector {
         if !self.sorted {
             self.places.narrow(&mut candidates, self.top.bounds());
         }
+        let scores = self.scorer.as_mut().map(|scorer| {
+            let counts = |doc, most| {
+                let is_before = |last| self.places.is_id_up_to(doc, last);
+                self.top.may_keep(score_key(most), is_before)
+            };
+            scorer.score(&mut candidates, counts)
+        });
+        let scores = scores.unwrap_or_default();
         self.docs.clear();
         self.docs.extend(candidates.docs());
-        let scores = self.scorer.as_mut().map(|scorer| scorer.score(matching));
-        let scores = scores.unwrap_or_default();
-        self.places.keys(matching, &self.docs, scores, &mut self.keys);
+        self.places.keys(&candidates, &self.docs, scores, &mut self.keys);
         for (key, doc) in self.keys.iter().zip(&self.docs) {
             if self.sorted && self.top.is_behind(*key) {
                 self.is_done = true;

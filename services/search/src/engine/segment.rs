@@ -15,7 +15,7 @@ use tantivy::{DocId, TERMINATED, Term};
 use uuid::Uuid;
 
 use super::deadline::Deadline;
-use super::docs::{AllDocs, AnyDocs, BitDocs, BoxDocs, NotDocs, NumberDocs, RangeDocs, TermDocs};
+use super::docs::{AllDocs, AnyDocs, AskedDocs, BitDocs, BoxDocs, NotDocs, NumberDocs, RangeDocs, TermDocs};
 use super::employers::{EmployerDocs, Employers, Numbers};
 use super::schema::{Fields, has_many_values, number_name};
 use super::window::Window;
@@ -39,12 +39,11 @@ impl Segment<'_> {
     pub(super) fn docs(&self, condition: &Condition) -> tantivy::Result<BoxDocs> {
         match condition {
             Condition::Everything => Ok(self.range(0..self.reader.max_doc())),
-            Condition::Text { fields, expression } => self.text(fields, expression),
+            Condition::Text { .. } | Condition::All(_) => Ok(self.all(self.parts(condition)?)),
             Condition::Key { field, any } => self.key(*field, any),
             Condition::KeyPrefix { field, prefix } => self.key_prefix(*field, prefix),
             Condition::Range { field, from, to } => self.number(*field, *from, *to),
             Condition::Ids(ids) => self.ids(ids),
-            Condition::All(parts) => Ok(self.all(collect(parts, |part| self.docs(part))?)),
             Condition::Any(parts) => Ok(self.any(collect(parts, |part| self.docs(part))?)),
             Condition::Not(part) => {
                 let part = self.docs(part)?;
@@ -54,6 +53,29 @@ impl Segment<'_> {
                 Ok(Box::new(NotDocs::new(self.reader.max_doc(), part)))
             }
             Condition::Employer(asked) => self.employed(asked),
+        }
+    }
+
+    /// Sets that all of a condition's documents are in, and no others. What needs positions is two of them: the documents
+    /// that have the words at all, and, asked last, those in which they stand as they have to.
+    fn parts(&self, condition: &Condition) -> tantivy::Result<Vec<BoxDocs>> {
+        match condition {
+            Condition::All(parts) => {
+                let mut all = Vec::new();
+                for part in parts {
+                    all.extend(self.parts(part)?);
+                }
+                Ok(all)
+            }
+            Condition::Text { fields, expression } => {
+                let exact = self.text(fields, expression)?;
+                if is_none(&exact) || !fields.iter().any(|field| self.is_by_position(*field, expression)) {
+                    return Ok(vec![exact]);
+                }
+                let candidates = collect(fields, |field| self.candidates(*field, expression))?;
+                Ok(vec![self.any(candidates), Box::new(AskedDocs(exact))])
+            }
+            condition => Ok(vec![self.docs(condition)?]),
         }
     }
 
@@ -144,6 +166,20 @@ impl Segment<'_> {
             }
             InValue::Phrase(phrase) if phrase.len() == 1 => self.slot(field, &phrase[0]),
             InValue::All(_) | InValue::Phrase(_) => self.by_position(field, expression, many),
+        }
+    }
+
+    /// Whether [`Segment::in_value`] looks at positions.
+    fn is_by_position(&self, field: TextField, expression: &InValue) -> bool {
+        match expression {
+            InValue::Any(parts) => parts.iter().any(|part| self.is_by_position(field, part)),
+            InValue::All(parts)
+                if parts.len() == 1 || (!has_many_values(self.kind, field) && !parts.is_empty()) =>
+            {
+                parts.iter().any(|part| self.is_by_position(field, part))
+            }
+            InValue::Phrase(phrase) => phrase.len() != 1,
+            InValue::All(_) => true,
         }
     }
 

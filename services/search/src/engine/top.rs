@@ -44,6 +44,13 @@ impl Top {
         self.bound.is_some_and(|(bound, _)| key > bound)
     }
 
+    /// Whether a document that has this key, or one behind it, may still be kept. Told on a tie whether its id is up to
+    /// the given one.
+    pub(super) fn may_keep(&self, key: Key, is_up_to: impl FnOnce(u128) -> bool) -> bool {
+        self.bound
+            .is_none_or(|(bound, last)| key < bound || (key == bound && is_up_to(last)))
+    }
+
     /// Keeps the document if it is one of the first so far. Its id is read only if the key does not tell already.
     pub(super) fn offer(&mut self, key: Key, doc: DocId, id: impl FnOnce() -> u128) {
         if self.is_behind(key) || self.after.is_some_and(|(after, _)| key < after) {

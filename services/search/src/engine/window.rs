@@ -111,6 +111,12 @@ impl Window {
         }
     }
 
+    /// Keeps the documents for which `keep` holds, asked with their places in arrays of [`WINDOW`] entries.
+    pub(super) fn retain_by(&mut self, mut keep: impl FnMut(usize, DocId) -> bool) {
+        let base = self.base;
+        self.retain(|doc| keep((doc - base) as usize, doc));
+    }
+
     /// The documents, ascending.
     pub(super) fn docs(&self) -> impl Iterator<Item = DocId> + '_ {
         self.words

@@ -98,14 +98,42 @@ pub(super) struct Matcher {
     slots: Vec<Slot>,
     /// Whether positions tell values.
     many: bool,
+    room: Room,
+}
+
+/// Lists that are used again and again: one document after the other needs some for a moment.
+#[derive(Default)]
+struct Room(Vec<Vec<u32>>);
+
+impl Room {
+    fn take(&mut self) -> Vec<u32> {
+        let mut list = self.0.pop().unwrap_or_default();
+        list.clear();
+        list
+    }
+
+    fn give_back(&mut self, list: Vec<u32>) {
+        self.0.push(list);
+    }
 }
 
 impl Matcher {
     fn holds(&mut self, doc: DocId) -> bool {
+        let mut found = self.room.take();
         match &self.expression {
-            Expression::Phrase(phrase) => !starts(phrase, &mut self.slots, doc, self.many).is_empty(),
-            expression => !values(expression, &mut self.slots, doc, self.many).is_empty(),
+            Expression::Phrase(phrase) => starts(phrase, &mut self.slots, doc, self.many, &mut found),
+            expression => values(
+                expression,
+                &mut self.slots,
+                doc,
+                self.many,
+                &mut self.room,
+                &mut found,
+            ),
         }
+        let holds = !found.is_empty();
+        self.room.give_back(found);
+        holds
     }
 }
 
@@ -152,6 +180,7 @@ impl MatcherBuilder {
             expression,
             slots: self.slots,
             many,
+            room: Room::default(),
         }
     }
 }
@@ -201,9 +230,8 @@ impl Slot {
     }
 }
 
-/// Positions at which the phrase starts, ascending.
-fn starts(phrase: &Slots, slots: &mut [Slot], doc: DocId, many: bool) -> Vec<u32> {
-    let mut starts = Vec::new();
+/// Adds the positions at which the phrase starts, ascending, to an empty list.
+fn starts(phrase: &Slots, slots: &mut [Slot], doc: DocId, many: bool, starts: &mut Vec<u32>) {
     for (index, &(slot, offset)) in phrase.slots.iter().enumerate() {
         let positions = slots[slot].positions(doc);
         if index == 0 {
@@ -214,13 +242,12 @@ fn starts(phrase: &Slots, slots: &mut [Slot], doc: DocId, many: bool) -> Vec<u32
                     .filter(|start| !many || (start % VALUE).saturating_add(phrase.length) <= VALUE),
             );
         } else {
-            keep_common(&mut starts, positions, offset);
+            keep_common(starts, positions, offset);
         }
         if starts.is_empty() {
             break;
         }
     }
-    starts
 }
 
 /// Keeps the starts for which `start + offset` is among the positions. Both ascend.
@@ -239,39 +266,47 @@ fn keep_common(starts: &mut Vec<u32>, positions: &[u32], offset: u32) {
     });
 }
 
-/// Numbers of the values in which the expression holds, ascending, each once.
-fn values(expression: &Expression, slots: &mut [Slot], doc: DocId, many: bool) -> Vec<u32> {
+/// Adds the numbers of the values in which the expression holds, ascending, each once, to an empty list.
+fn values(
+    expression: &Expression,
+    slots: &mut [Slot],
+    doc: DocId,
+    many: bool,
+    room: &mut Room,
+    found: &mut Vec<u32>,
+) {
     match expression {
         Expression::Phrase(phrase) => {
-            let mut values = starts(phrase, slots, doc, many);
-            for value in &mut values {
+            starts(phrase, slots, doc, many, found);
+            for value in found.iter_mut() {
                 *value = if many { *value / VALUE } else { 0 };
             }
-            values.dedup();
-            values
+            found.dedup();
         }
         Expression::All(parts) => {
-            let mut parts = parts.iter();
-            let mut common = parts
-                .next()
-                .map(|part| values(part, slots, doc, many))
-                .unwrap_or_default();
-            for part in parts {
-                if common.is_empty() {
+            for (index, part) in parts.iter().enumerate() {
+                if index == 0 {
+                    values(part, slots, doc, many, room, found);
+                } else {
+                    let mut others = room.take();
+                    values(part, slots, doc, many, room, &mut others);
+                    keep_common(found, &others, 0);
+                    room.give_back(others);
+                }
+                if found.is_empty() {
                     break;
                 }
-                keep_common(&mut common, &values(part, slots, doc, many), 0);
             }
-            common
         }
         Expression::Any(parts) => {
-            let mut all: Vec<u32> = parts
-                .iter()
-                .flat_map(|part| values(part, slots, doc, many))
-                .collect();
-            all.sort_unstable();
-            all.dedup();
-            all
+            for part in parts {
+                let mut others = room.take();
+                values(part, slots, doc, many, room, &mut others);
+                found.append(&mut others);
+                room.give_back(others);
+            }
+            found.sort_unstable();
+            found.dedup();
         }
     }
 }

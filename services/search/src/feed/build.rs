@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::FeedError;
 use super::records::{COMPANIES_AT_ONCE, Companies, PEOPLE_AT_ONCE, Records, Target, Writer, by_external_id};
-use crate::engine::Rebuild;
+use crate::engine::{Merging, Rebuild};
 use crate::store::Store;
 use crate::store::snapshot::Snapshot;
 use crate::workforce::Workforce;
@@ -31,7 +31,7 @@ pub(super) async fn fill(
     writer.finish().await?;
     read?;
     drop(snapshot);
-    target.commit(position).await
+    target.commit(position, Merging::AsItGrows).await
 }
 
 /// Reads all records and has them written.

@@ -11,9 +11,13 @@ use super::ahead::Ahead;
 use super::records::{
     COMPANIES_AT_ONCE, PEOPLE_AT_ONCE, Records, Target, Writer, companies_of, load_companies, with_employees,
 };
+use crate::engine::Merging;
 use crate::plan::Kind;
 use crate::store::Store;
 use crate::store::snapshot::{FeedChange, Snapshot};
+
+/// Far behind, a step is so many times as large, but so many of them are left at least.
+const LARGE_STEPS: i64 = 4;
 
 /// How a step went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +79,13 @@ impl Touched {
     }
 }
 
-/// Follows at most so many changes behind the position. Behind an error nothing is known to be ahead.
+/// How many changes a step follows of so many: far behind, fewer and larger steps cost less, and what they bring is seen
+/// late in any case.
+fn step_of(behind: i64, batch: i64) -> i64 {
+    batch.max((behind / LARGE_STEPS).min(batch.saturating_mul(LARGE_STEPS)))
+}
+
+/// Follows some of the changes behind the position, about `batch` of them. Behind an error nothing is known to be ahead.
 pub(super) async fn follow(
     store: &Store,
     target: &Target,
@@ -89,7 +99,8 @@ pub(super) async fn follow(
     if !feed.can_follow(position) {
         return Ok(Followed::CannotFollow);
     }
-    let changes = snapshot.changes_after(position, batch).await?;
+    let step = step_of(feed.position - position, batch);
+    let changes = snapshot.changes_after(position, step).await?;
     let Some(last) = changes.last().map(|change| change.seq) else {
         return Ok(Followed::Level);
     };
@@ -110,7 +121,12 @@ pub(super) async fn follow(
         ..
     } = step;
     drop(snapshot);
-    target.commit(last).await?;
+    let merging = if feed.position - last > batch {
+        Merging::Later
+    } else {
+        Merging::AsItGrows
+    };
+    target.commit(last, merging).await?;
     known.followed(last);
     *ahead = known;
     Ok(Followed::To(last))

@@ -77,7 +77,7 @@ const PRUNE_BATCH: i64 = 10_000;
 pub struct FeedSettings {
     /// Pause between two looks for changes while there are none.
     pub interval: Duration,
-    /// Most changes followed with one commit of the index.
+    /// Most changes followed with one commit of the index while it is about level; far behind, up to four times as many.
     pub batch: i64,
     /// How long changes are kept for an index that was away.
     pub retention: Duration,

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::FeedError;
 use crate::document::{Change, Document};
 use crate::documents::{Documents, Employer};
-use crate::engine::{Index, IndexError, Rebuild};
+use crate::engine::{Index, IndexError, Merging, Rebuild};
 use crate::plan::Kind;
 use crate::record::{Company, Employee, Person};
 use crate::store::StoreError;
@@ -151,11 +151,11 @@ impl Target {
     }
 
     /// Commits what was written, and the position.
-    pub(super) async fn commit(&self, position: i64) -> Result<(), FeedError> {
+    pub(super) async fn commit(&self, position: i64, merging: Merging) -> Result<(), FeedError> {
         let target = self.clone();
         let work = move || match target {
-            Self::Serving(index) => index.commit(position),
-            Self::Rebuild(rebuild) | Self::Empty(rebuild) => rebuild.commit(position),
+            Self::Serving(index) => index.commit(position, merging),
+            Self::Rebuild(rebuild) | Self::Empty(rebuild) => rebuild.commit(position, merging),
         };
         Ok(tokio::task::spawn_blocking(work).await??)
     }

@@ -40,7 +40,24 @@ pub fn any(alternatives: &[Alternative]) -> Option<InValue> {
     )
 }
 
+/// As [`any`], for fields whose values are found as a whole too: where one is what is asked for, which most are, its
+/// words need not be looked at.
+#[must_use]
+pub fn any_or_whole(alternatives: &[Alternative]) -> Option<InValue> {
+    let forms = alternatives.iter().flat_map(|alternative| {
+        let rank = alternative.rank();
+        let is_plain = alternative.pieces.iter().all(|piece| !piece.quoted);
+        let whole = rank.whole.filter(|_| is_plain && alternative.has_many_words());
+        whole.into_iter().chain([rank.holds])
+    });
+    one_or_many(each_once(forms), InValue::Any)
+}
+
 impl Alternative {
+    fn has_many_words(&self) -> bool {
+        self.pieces.iter().map(|piece| piece.words.len()).sum::<usize>() > 1
+    }
+
     /// Parses one alternative whose words are cut by `words`; a comma only separates words. None without a word.
     #[must_use]
     pub fn parse(text: &str, words: fn(&str) -> Vec<Word>) -> Option<Self> {

@@ -5,8 +5,28 @@
 //! different words don't.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use super::stem_table::{IRREGULAR, SINGULAR_AS, SINGULAR_CHE, SINGULAR_OE, UNCHANGED};
+
+enum Exception {
+    /// The plural of this singular.
+    Irregular(&'static str),
+    /// No plural.
+    Unchanged,
+}
+
+/// Every word of every record is looked for among the exceptions, so they are hashed.
+static EXCEPTIONS: LazyLock<HashMap<&str, Exception>> = LazyLock::new(|| {
+    let irregular = IRREGULAR.iter();
+    let irregular = irregular.map(|(plural, singular)| (*plural, Exception::Irregular(singular)));
+    let unchanged = UNCHANGED.iter().chain(SINGULAR_AS);
+    unchanged
+        .map(|word| (*word, Exception::Unchanged))
+        .chain(irregular)
+        .collect()
+});
 
 /// The form that a word's singular and plural share. Words that are not made of `a`-`z` alone are left as they are.
 #[must_use]
@@ -14,11 +34,10 @@ pub fn stem(word: &str) -> Cow<'_, str> {
     if word.len() < 3 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return Cow::Borrowed(word);
     }
-    if let Ok(at) = IRREGULAR.binary_search_by_key(&word, |(plural, _)| plural) {
-        return stem_singular(Cow::Borrowed(IRREGULAR[at].1));
-    }
-    if UNCHANGED.contains(&word) || SINGULAR_AS.contains(&word) {
-        return Cow::Borrowed(word);
+    match EXCEPTIONS.get(word) {
+        Some(Exception::Irregular(singular)) => return stem_singular(Cow::Borrowed(singular)),
+        Some(Exception::Unchanged) => return Cow::Borrowed(word),
+        None => {}
     }
     if let Some(singular) = compound_of_person(word) {
         return Cow::Owned(singular);

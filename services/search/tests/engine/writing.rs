@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use search::document::Change;
-use search::engine::{Index, IndexError};
+use search::engine::{Index, IndexError, Merging};
 use search::plan::{Condition, Engine, EngineError, Kind, Stop};
 
 use crate::{document, everything, id, open, put, settings};
@@ -120,7 +120,7 @@ fn what_is_written_is_seen_and_kept_from_the_commit_on() {
     );
     let changes = [put(document(Kind::Company, 2)), put(document(Kind::Person, 2))];
     index.write(&changes).unwrap();
-    index.commit(2).unwrap();
+    index.commit(2, Merging::AsItGrows).unwrap();
     assert_eq!(
         (count(&index, Kind::Company), count(&index, Kind::Person)),
         (2, 1)
@@ -175,7 +175,7 @@ fn a_copy_taken_before_a_commit_opens_at_the_last_one() {
         let copy = open(&copy);
         assert_eq!(copy.position(), number.checked_sub(1).map(i64::from));
         assert_eq!(count(&copy, Kind::Person), u64::from(number));
-        index.commit(i64::from(number)).unwrap();
+        index.commit(i64::from(number), Merging::AsItGrows).unwrap();
     }
 }
 
@@ -241,7 +241,7 @@ fn a_rebuild_takes_over_at_once_and_the_old_one_goes() {
     rebuild
         .fill(&[document(Kind::Company, 2), document(Kind::Person, 3)])
         .unwrap();
-    rebuild.commit(4).unwrap();
+    rebuild.commit(4, Merging::AsItGrows).unwrap();
     assert_eq!(count(&index, Kind::Company), 2);
     // It follows the feed.
     rebuild
@@ -279,7 +279,7 @@ fn a_rebuild_that_is_empty_or_not_ours_is_refused() {
     let rebuild = index.rebuild().unwrap();
     assert!(matches!(index.switch(rebuild), Err(IndexError::NotReady(_))));
     let rebuild = other.rebuild().unwrap();
-    rebuild.commit(9).unwrap();
+    rebuild.commit(9, Merging::AsItGrows).unwrap();
     assert!(matches!(index.switch(rebuild), Err(IndexError::NotReady(_))));
     assert_eq!((index.position(), count(&index, Kind::Company)), (Some(5), 1));
 }
@@ -291,7 +291,7 @@ fn a_rebuild_may_take_over_from_an_index_that_is_ahead() {
     let index = open(dir.path());
     index.apply(&[put(document(Kind::Company, 1))], 5).unwrap();
     let rebuild = index.rebuild().unwrap();
-    rebuild.commit(3).unwrap();
+    rebuild.commit(3, Merging::AsItGrows).unwrap();
     index.switch(rebuild).unwrap();
     assert_eq!((index.position(), count(&index, Kind::Company)), (Some(3), 0));
 }

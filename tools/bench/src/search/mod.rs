@@ -44,6 +44,15 @@ use crate::BoxError;
 /// Clients of the mixed load beside an import.
 const MIXED_CLIENTS: usize = 2;
 
+/// What can be measured alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Only {
+    /// The searches, at rest.
+    Searches,
+    /// Size and rebuild of the index.
+    Index,
+}
+
 /// `bench search`.
 #[derive(Args)]
 pub(crate) struct Search {
@@ -77,9 +86,9 @@ pub(crate) struct Search {
     /// Import people in random order, not company by company
     #[arg(long)]
     shuffled: bool,
-    /// Leave the searches out: import, size and rebuild alone
-    #[arg(long)]
-    no_searches: bool,
+    /// Measure a part alone, behind the import
+    #[arg(long, value_name = "PART")]
+    only: Option<Only>,
     /// Setting of the search service, `DS_SEARCH__NAME=VALUE`
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
@@ -135,12 +144,16 @@ impl Search {
             std::fs::write(&loaded, content)?;
         }
         stage.sizes().await?;
-        if !self.no_searches {
+        if self.only != Some(Only::Index) {
             let classes = self.classes(&stage).await?;
             stage.compare(classes, Duration::from_secs(self.seconds)).await?;
+        }
+        if self.only.is_none() {
             stage.beside_import(&self).await?;
         }
-        stage.rebuild().await?;
+        if self.only != Some(Only::Searches) {
+            stage.rebuild().await?;
+        }
         stage
             .report
             .about

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::BoxError;
 
 /// Words that are legal forms, or parts of some: a made-up name has its legal form at its end alone.
-const NO_NAME_WORDS: &str = " limited company corporation corp incorporated public private joint stock gmbh kgaa \
+const NO_NAME_WORDS: &str = " aktiebolaget sgps nyrt limited company corporation corp incorporated public private joint stock gmbh kgaa \
     aktiengesellschaft anonyme societe sociedad anonima anonim sirketi ortakligi publ holding aktiebolag spolka \
     akcyjna perseroan terbatas open closed trust aktieselskab spolecnost akcionarsko drustvo naamloze vennootschap \
     berhad sendirian kabushiki kaisha unlimited partnership liability bvba gesellschaft commandite responsabilite \

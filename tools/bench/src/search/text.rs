@@ -93,7 +93,11 @@ pub(super) fn title(text: &str) -> Vec<String> {
 pub(super) fn singular(word: &str) -> String {
     let ends = |endings: &[&str]| endings.iter().any(|end| word.ends_with(end));
     if word.len() < 4 || !word.ends_with('s') || ends(&["ss", "us", "is", "aas"]) {
-        return word.to_owned();
+        // Its plural ends as that of a word in -y.
+        return match word.strip_suffix("ie") {
+            Some(rest) if rest.len() > 1 => format!("{rest}y"),
+            _ => word.to_owned(),
+        };
     }
     let cut = match () {
         () if ends(&["ies"]) && word.len() > 4 => return format!("{}y", &word[..word.len() - 3]),

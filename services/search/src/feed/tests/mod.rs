@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 use super::*;
-use crate::engine::{IndexSettings, Opened};
+use crate::engine::{IndexSettings, Merging, Opened};
 use crate::plan::{Condition as PlanCondition, Engine as _, InValue, Kind, Order, OrderBy, OrderField, Plan};
 use crate::plan::{Ranking, Stop, TextField, Window};
 use crate::record::{Company, Person, PlaceText};
@@ -359,7 +359,7 @@ async fn an_index_that_can_not_follow_is_built_anew(pool: PgPool) {
     assert_eq!(stage.people(), people(&[("ada", Some("One"))]));
 
     // The database is put back to an older state: the index knows what has never been.
-    stage.index.commit(1_000).unwrap();
+    stage.index.commit(1_000, Merging::AsItGrows).unwrap();
     stage.level().await;
     assert_eq!(stage.index.position(), Some(4));
     assert_eq!(stage.companies_with("baker"), ["One"]);
