@@ -15,8 +15,10 @@ pub const MAX_GRANT: i64 = 1_000_000_000_000;
 pub const MAX_BALANCE: i64 = 1_000_000_000_000_000;
 /// Most characters of an idempotency key.
 pub const MAX_IDEMPOTENCY_KEY_CHARS: usize = 255;
-/// Most characters of a grant's id.
-pub const MAX_GRANT_ID_CHARS: usize = 128;
+/// Most credits of one adjustment, either way.
+pub const MAX_ADJUSTMENT: i64 = MAX_GRANT;
+/// Most characters of the id of a grant or an adjustment.
+pub const MAX_ID_CHARS: usize = 128;
 /// Bytes of a fingerprint.
 pub const FINGERPRINT_BYTES: usize = 32;
 /// Entries of a ledger's page where the request does not say.
@@ -75,6 +77,28 @@ pub struct Grant {
     pub amount: i64,
 }
 
+/// A charge to give back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refund {
+    /// To whom.
+    pub account: AccountId,
+    /// Number of the charge's entry.
+    pub entry: i64,
+}
+
+/// A correction of an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Adjustment {
+    /// Whose.
+    pub account: AccountId,
+    /// 1-128 characters: the same one again moves nothing again.
+    pub id: String,
+    /// Number of the entry that is corrected.
+    pub entry: i64,
+    /// Credits to give (above 0) or to take (below 0), at most [`MAX_ADJUSTMENT`]; not 0.
+    pub amount: i64,
+}
+
 /// A page of a ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerPage {
@@ -130,10 +154,43 @@ pub fn preview(request: &v1::PreviewChargeRequest) -> Result<Purchase, Vec<Viola
 pub fn grant(request: &v1::GrantCreditsRequest) -> Result<Grant, Vec<Violation>> {
     let mut found = Vec::new();
     let account = accept(&mut found, account::check(&request.account_id));
-    let id = accept(&mut found, grant_id(&request.grant_id));
+    let id = accept(&mut found, movement_id("grantId", &request.grant_id));
     let amount = accept(&mut found, amount(request.amount, 1, MAX_GRANT));
     match (account, id, amount) {
         (Some(account), Some(id), Some(amount)) => Ok(Grant { account, id, amount }),
+        _ => Err(found),
+    }
+}
+
+/// What the request asks for, or every rule it breaks.
+pub fn refund(request: &v1::RefundChargeRequest) -> Result<Refund, Vec<Violation>> {
+    let mut found = Vec::new();
+    let account = accept(&mut found, account::check(&request.account_id));
+    let entry = accept(&mut found, entry_id(request.entry_id));
+    match (account, entry) {
+        (Some(account), Some(entry)) => Ok(Refund { account, entry }),
+        _ => Err(found),
+    }
+}
+
+/// What the request asks for, or every rule it breaks.
+pub fn adjustment(request: &v1::AdjustBalanceRequest) -> Result<Adjustment, Vec<Violation>> {
+    let mut found = Vec::new();
+    let account = accept(&mut found, account::check(&request.account_id));
+    let id = accept(&mut found, movement_id("adjustmentId", &request.adjustment_id));
+    let entry = accept(&mut found, entry_id(request.entry_id));
+    let amount = amount(request.amount, -MAX_ADJUSTMENT, MAX_ADJUSTMENT).and_then(|amount| match amount {
+        0 => Err(Violation::at("amount", InvalidValue, "is 0, which moves nothing")),
+        _ => Ok(amount),
+    });
+    let amount = accept(&mut found, amount);
+    match (account, id, entry, amount) {
+        (Some(account), Some(id), Some(entry), Some(amount)) => Ok(Adjustment {
+            account,
+            id,
+            entry,
+            amount,
+        }),
         _ => Err(found),
     }
 }
@@ -219,20 +276,29 @@ fn bounded(property: &str, number: i64, least: i64, most: i64) -> Result<i64, Vi
     }
 }
 
-fn grant_id(id: &str) -> Result<String, Violation> {
+/// The id of a grant or an adjustment, which stands at this property.
+fn movement_id(property: &str, id: &str) -> Result<String, Violation> {
     let chars = id.chars().count();
     if chars == 0 {
-        Err(Violation::at("grantId", Missing, "is missing"))
-    } else if chars > MAX_GRANT_ID_CHARS {
+        Err(Violation::at(property, Missing, "is missing"))
+    } else if chars > MAX_ID_CHARS {
         Err(Violation::at(
-            "grantId",
+            property,
             TooLong,
-            format!("has {chars} characters, more than {MAX_GRANT_ID_CHARS}"),
+            format!("has {chars} characters, more than {MAX_ID_CHARS}"),
         ))
     } else if id.contains(char::is_control) {
-        Err(Violation::at("grantId", InvalidValue, "has a control character"))
+        Err(Violation::at(property, InvalidValue, "has a control character"))
     } else {
         Ok(id.to_owned())
+    }
+}
+
+fn entry_id(id: i64) -> Result<i64, Violation> {
+    match id {
+        0 => Err(Violation::at("entryId", Missing, "is missing")),
+        1.. => Ok(id),
+        _ => Err(Violation::at("entryId", InvalidValue, "is no number of an entry")),
     }
 }
 
@@ -290,170 +356,4 @@ fn idempotency(found: &mut Vec<Violation>, idempotency: Option<&v1::Idempotency>
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::violation::ViolationCode;
-
-    fn request() -> v1::ChargeRequest {
-        v1::ChargeRequest {
-            account_id: "acct".into(),
-            charge_id: "01890a5d-ac96-774b-bcce-b302099a8057".into(),
-            operation: v1::Operation::SearchPeople.into(),
-            amount: 1,
-            idempotency: Some(v1::Idempotency {
-                key: "k".into(),
-                fingerprint: vec![7; 32],
-            }),
-        }
-    }
-
-    fn told<T>(result: Result<T, Vec<Violation>>) -> Vec<(String, ViolationCode)> {
-        let violations = result.err().unwrap_or_default();
-        violations
-            .iter()
-            .map(|violation| (violation.field(), violation.code))
-            .collect()
-    }
-
-    fn charge_with(change: impl FnOnce(&mut v1::ChargeRequest)) -> Vec<(String, ViolationCode)> {
-        let mut request = request();
-        change(&mut request);
-        let preview = v1::PreviewChargeRequest {
-            account_id: request.account_id.clone(),
-            operation: request.operation,
-            amount: request.amount,
-            idempotency: request.idempotency.clone(),
-        };
-        let charged = told(charge(&request));
-        let mut expected = charged.clone();
-        expected.retain(|(field, _)| field != "chargeId");
-        assert_eq!(
-            told(super::preview(&preview)),
-            expected,
-            "both have the same rules"
-        );
-        charged
-    }
-
-    fn at(field: &str, code: ViolationCode) -> Vec<(String, ViolationCode)> {
-        vec![(field.to_owned(), code)]
-    }
-
-    #[test]
-    fn a_charge_within_its_bounds_passes() {
-        let charge = charge(&request()).unwrap();
-        assert_eq!(charge.purchase.amount, 1);
-        assert_eq!(charge.purchase.idempotency.unwrap().fingerprint, [7; 32]);
-        for amount in [0, 1_000_000] {
-            assert_eq!(charge_with(|request| request.amount = amount), []);
-        }
-        assert_eq!(charge_with(|request| request.idempotency = None), []);
-        for key in ["~", " ", &"x".repeat(255)] {
-            assert_eq!(
-                charge_with(|request| request.idempotency.as_mut().unwrap().key = key.into()),
-                []
-            );
-        }
-    }
-
-    #[test]
-    fn each_rule_of_a_charge_is_told() {
-        assert_eq!(
-            charge_with(|request| request.account_id.clear()),
-            at("accountId", Missing)
-        );
-        assert_eq!(
-            charge_with(|request| request.charge_id.clear()),
-            at("chargeId", Missing)
-        );
-        assert_eq!(
-            charge_with(|request| request.charge_id = "7".into()),
-            at("chargeId", InvalidFormat)
-        );
-        assert_eq!(
-            charge_with(|request| request.operation = 0),
-            at("operation", Missing)
-        );
-        assert_eq!(
-            charge_with(|request| request.operation = 99),
-            at("operation", InvalidValue)
-        );
-        assert_eq!(charge_with(|request| request.amount = -1), at("amount", TooSmall));
-        assert_eq!(
-            charge_with(|request| request.amount = 1_000_001),
-            at("amount", TooBig)
-        );
-        for (key, code) in [
-            ("", Missing),
-            ("é", InvalidValue),
-            ("a\nb", InvalidValue),
-            (&"x".repeat(256), TooLong),
-        ] {
-            let found = charge_with(|request| request.idempotency.as_mut().unwrap().key = key.into());
-            assert_eq!(found, at("idempotency.key", code));
-        }
-        for length in [0, 31, 33] {
-            let found =
-                charge_with(|request| request.idempotency.as_mut().unwrap().fingerprint = vec![0; length]);
-            assert_eq!(found, at("idempotency.fingerprint", InvalidFormat));
-        }
-        let all = charge_with(|request| {
-            *request = v1::ChargeRequest {
-                amount: -1,
-                idempotency: Some(v1::Idempotency::default()),
-                ..Default::default()
-            };
-        });
-        let fields = all.into_iter().map(|(field, _)| field).collect::<Vec<_>>();
-        let expected = [
-            "accountId",
-            "chargeId",
-            "operation",
-            "amount",
-            "idempotency.key",
-            "idempotency.fingerprint",
-        ];
-        assert_eq!(fields, expected);
-    }
-
-    #[test]
-    fn a_grant_has_its_bounds() {
-        let grant = |id: &str, amount: i64| {
-            told(super::grant(&v1::GrantCreditsRequest {
-                account_id: "a".into(),
-                grant_id: id.into(),
-                amount,
-            }))
-        };
-        for (id, amount) in [("g", 1), (&"é".repeat(128)[..], 1_000_000_000_000)] {
-            assert_eq!(grant(id, amount), []);
-        }
-        assert_eq!(grant("", 1), at("grantId", Missing));
-        assert_eq!(grant(&"x".repeat(129), 1), at("grantId", TooLong));
-        assert_eq!(grant("a\0", 1), at("grantId", InvalidValue));
-        assert_eq!(grant("g", 0), at("amount", TooSmall));
-        assert_eq!(grant("g", i64::MAX), at("amount", TooBig));
-    }
-
-    #[test]
-    fn a_page_of_the_ledger_has_its_bounds() {
-        let page = |page_size: Option<i32>, token: &str| {
-            let page_token = token.to_owned();
-            super::ledger_page(&v1::ListLedgerEntriesRequest {
-                account_id: "a".into(),
-                page_size,
-                page_token,
-            })
-        };
-        assert_eq!(page(None, "").unwrap().size, 100);
-        assert_eq!(
-            page(Some(1_000), &write_page_token(i64::MAX)).unwrap().before,
-            Some(i64::MAX)
-        );
-        assert_eq!(told(page(Some(0), "")), at("pageSize", TooSmall));
-        assert_eq!(told(page(Some(1_001), "")), at("pageSize", TooBig));
-        for token in ["x", "0", "-1", "01", "+1", " 1", "99999999999999999999"] {
-            assert_eq!(told(page(None, token)), at("pageToken", InvalidFormat), "{token}");
-        }
-    }
-}
+mod tests;

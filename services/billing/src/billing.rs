@@ -5,13 +5,14 @@ use std::time::Instant;
 
 use chrono::TimeDelta;
 use proto::account::AccountId;
-use proto::credits::{Charge, Grant, LedgerPage, Purchase};
+use proto::credits::{Adjustment, Charge, Grant, LedgerPage, Purchase, Refund};
 use runtime::ambient::Ambient;
 use runtime::shutdown::Shutdown;
 
 use crate::books::{Charged, Refusal};
 use crate::lanes::Lanes;
-use crate::store::{Granted, LedgerEntry, Moment, Store, StoreError};
+use crate::store::{LedgerEntry, Moment, Posted, PostingError, Store, StoreError};
+use crate::verification::Verification;
 
 /// Why something could not be done with credits.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -19,12 +20,9 @@ pub enum BillingError {
     /// A charge is refused.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The grant's id is bound to another amount.
-    #[error("the grant id is bound to another amount")]
-    GrantIdReused,
-    /// The balance would be larger than it can be.
-    #[error("the balance would be larger than an account can have")]
-    BalanceTooLarge,
+    /// A grant, a refund or an adjustment is refused.
+    #[error(transparent)]
+    NotPosted(PostingError),
     /// Too many charges wait already; nothing was taken.
     #[error("too many charges are waiting")]
     Overloaded,
@@ -71,18 +69,25 @@ impl Billing {
         Ok(books.preview(purchase)?)
     }
 
-    /// Gives credits once: the balance now, and whether they had been given before.
-    pub async fn grant(&self, grant: Grant) -> Result<(i64, bool), BillingError> {
+    /// Gives credits once.
+    pub async fn grant(&self, grant: Grant) -> Result<Posted, BillingError> {
         let (store, now) = (self.store.clone(), self.ambient.now());
-        let granted = self
-            .to_its_end(async move { store.grant(&grant, now).await })
-            .await?;
-        match granted {
-            Granted::Given { balance } => Ok((balance, false)),
-            Granted::Before { balance } => Ok((balance, true)),
-            Granted::IdReused => Err(BillingError::GrantIdReused),
-            Granted::TooMuch => Err(BillingError::BalanceTooLarge),
-        }
+        self.to_its_end(async move { store.grant(&grant, now).await })
+            .await
+    }
+
+    /// Gives back once what a charge has taken.
+    pub async fn refund(&self, refund: Refund) -> Result<Posted, BillingError> {
+        let (store, now) = (self.store.clone(), self.ambient.now());
+        self.to_its_end(async move { store.refund(&refund, now).await })
+            .await
+    }
+
+    /// Moves credits once, to correct an entry.
+    pub async fn adjust(&self, adjustment: Adjustment) -> Result<Posted, BillingError> {
+        let (store, now) = (self.store.clone(), self.ambient.now());
+        self.to_its_end(async move { store.adjust(&adjustment, now).await })
+            .await
     }
 
     /// The balance of the account.
@@ -95,11 +100,26 @@ impl Billing {
         Ok(self.store.ledger(page).await?)
     }
 
-    async fn to_its_end<T: Send + 'static>(
+    /// Recomputes every balance.
+    #[must_use]
+    pub fn verify(&self) -> Verification {
+        Verification::new(self.store.clone())
+    }
+
+    async fn to_its_end(
         &self,
-        work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
-    ) -> Result<T, BillingError> {
+        work: impl Future<Output = Result<Posted, PostingError>> + Send + 'static,
+    ) -> Result<Posted, BillingError> {
         let done = self.shutdown.spawn(work).await;
         Ok(done.map_err(|_| BillingError::BrokenOff)??)
+    }
+}
+
+impl From<PostingError> for BillingError {
+    fn from(error: PostingError) -> Self {
+        match error {
+            PostingError::Store(error) => Self::Store(error),
+            refused => Self::NotPosted(refused),
+        }
     }
 }

@@ -38,9 +38,9 @@ impl BillingConfig {
                 ),
                 queue: settings.bounded(
                     "charge_queue",
-                    2_048_u32,
+                    8_192_u32,
                     1..=100_000,
-                    "Charges that may wait in a lane; more are refused at once.",
+                    "Charges that may wait; where there is no room, the account with most of them is refused.",
                 ),
                 batch: settings.bounded(
                     "charge_batch",

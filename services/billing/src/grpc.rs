@@ -1,11 +1,14 @@
 //! `billing.v1` in and out: messages to plain values, refusals to `Status`.
 
 use chrono::{DateTime, Utc};
+use futures::stream::{self, BoxStream, StreamExt as _};
 use proto::billing::v1::billing_service_server::{BillingService, BillingServiceServer};
 use proto::billing::v1::{
-    ChargeCause, ChargeRequest, ChargeResponse, GetBalanceRequest, GetBalanceResponse, GrantCause,
-    GrantCreditsRequest, GrantCreditsResponse, LedgerEntry, ListLedgerEntriesRequest,
-    ListLedgerEntriesResponse, Operation, PreviewChargeRequest, PreviewChargeResponse, ledger_entry,
+    AdjustBalanceRequest, AdjustBalanceResponse, AdjustmentCause, BalanceDifference, ChargeCause,
+    ChargeRequest, ChargeResponse, GetBalanceRequest, GetBalanceResponse, GrantCause, GrantCreditsRequest,
+    GrantCreditsResponse, LedgerEntry, ListLedgerEntriesRequest, ListLedgerEntriesResponse, Operation,
+    PreviewChargeRequest, PreviewChargeResponse, RefundCause, RefundChargeRequest, RefundChargeResponse,
+    VerifyBalancesRequest, VerifyBalancesResponse, ledger_entry,
 };
 use proto::error_code::ErrorCode;
 use proto::violation::{Violation, ViolationCode, to_status};
@@ -18,7 +21,8 @@ use tonic::{Request, Response, Status};
 
 use crate::billing::{Billing, BillingError};
 use crate::books::{Refusal, Taken};
-use crate::store::{self, Cause, StoreError};
+use crate::store::{self, Cause, PostingError, StoreError};
+use crate::verification::{Difference, Verified};
 
 /// The service as the runtime serves it.
 #[must_use]
@@ -34,7 +38,8 @@ pub fn service(billing: Billing) -> GrpcService {
 fn scope_of(path: &str) -> Option<Scope> {
     match path.strip_prefix("/billing.v1.BillingService/")? {
         "Charge" | "PreviewCharge" => Some(Scope::Charge),
-        "GrantCredits" | "GetBalance" | "ListLedgerEntries" => Some(Scope::Admin),
+        "GrantCredits" | "RefundCharge" | "AdjustBalance" | "GetBalance" | "ListLedgerEntries"
+        | "VerifyBalances" => Some(Scope::Admin),
         _ => None,
     }
 }
@@ -74,8 +79,36 @@ impl BillingService for Api {
         request: Request<GrantCreditsRequest>,
     ) -> Result<Response<GrantCreditsResponse>, Status> {
         let grant = credits::grant(&request.into_inner()).map_err(invalid)?;
-        let (balance, replayed) = self.billing.grant(grant).await?;
-        Ok(Response::new(GrantCreditsResponse { balance, replayed }))
+        let granted = self.billing.grant(grant).await.map_err(grant_status)?;
+        Ok(Response::new(GrantCreditsResponse {
+            balance: granted.balance,
+            replayed: granted.replayed,
+        }))
+    }
+
+    async fn refund_charge(
+        &self,
+        request: Request<RefundChargeRequest>,
+    ) -> Result<Response<RefundChargeResponse>, Status> {
+        let refund = credits::refund(&request.into_inner()).map_err(invalid)?;
+        let refunded = self.billing.refund(refund).await?;
+        Ok(Response::new(RefundChargeResponse {
+            amount: refunded.amount,
+            balance: refunded.balance,
+            replayed: refunded.replayed,
+        }))
+    }
+
+    async fn adjust_balance(
+        &self,
+        request: Request<AdjustBalanceRequest>,
+    ) -> Result<Response<AdjustBalanceResponse>, Status> {
+        let adjustment = credits::adjustment(&request.into_inner()).map_err(invalid)?;
+        let adjusted = self.billing.adjust(adjustment).await?;
+        Ok(Response::new(AdjustBalanceResponse {
+            balance: adjusted.balance,
+            replayed: adjusted.replayed,
+        }))
     }
 
     async fn get_balance(
@@ -103,6 +136,35 @@ impl BillingService for Api {
             next_page_token: last.unwrap_or_default(),
         }))
     }
+
+    type VerifyBalancesStream = BoxStream<'static, Result<VerifyBalancesResponse, Status>>;
+
+    async fn verify_balances(
+        &self,
+        _: Request<VerifyBalancesRequest>,
+    ) -> Result<Response<Self::VerifyBalancesStream>, Status> {
+        let steps = stream::try_unfold(self.billing.verify(), async |mut verification| {
+            let verified = verification.step().await.map_err(BillingError::from)?;
+            Ok(verified.map(|verified| (VerifyBalancesResponse::from(verified), verification)))
+        });
+        Ok(Response::new(steps.boxed()))
+    }
+}
+
+impl From<Verified> for VerifyBalancesResponse {
+    fn from(verified: Verified) -> Self {
+        let difference = |difference: Difference| BalanceDifference {
+            account_id: difference.account,
+            balance: difference.balance,
+            recomputed: difference.recomputed,
+            entry_id: difference.entry,
+        };
+        Self {
+            accounts: verified.accounts,
+            entries: verified.entries,
+            differences: verified.differences.into_iter().map(difference).collect(),
+        }
+    }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it stands where an error is mapped")]
@@ -117,6 +179,11 @@ impl From<store::LedgerEntry> for LedgerEntry {
             Cause::Charge { id, operation } => ledger_entry::Cause::Charge(ChargeCause {
                 charge_id: id.to_string(),
                 operation: Operation::from(operation).into(),
+            }),
+            Cause::Refund { corrects } => ledger_entry::Cause::Refund(RefundCause { corrects }),
+            Cause::Adjustment { id, corrects } => ledger_entry::Cause::Adjustment(AdjustmentCause {
+                adjustment_id: id,
+                corrects,
             }),
         };
         Self {
@@ -136,6 +203,46 @@ fn timestamp(time: DateTime<Utc>) -> prost_types::Timestamp {
     }
 }
 
+/// A grant's id has a code of its own.
+fn grant_status(error: BillingError) -> Status {
+    match error {
+        BillingError::NotPosted(PostingError::IdReused) => {
+            ErrorCode::GrantIdReused.status("The grant id is bound to another amount")
+        }
+        error => error.into(),
+    }
+}
+
+fn not_posted(refused: &PostingError) -> Status {
+    let violation =
+        |property: &str, code, message: &str| invalid(vec![Violation::at(property, code, message)]);
+    match refused {
+        PostingError::IdReused => violation(
+            "adjustmentId",
+            ViolationCode::Conflict,
+            "is bound to another adjustment",
+        ),
+        PostingError::BalanceTooLarge => {
+            let message = format!("would raise the balance above {}", credits::MAX_BALANCE);
+            violation("amount", ViolationCode::TooBig, &message)
+        }
+        PostingError::BalanceTooSmall { balance } => ErrorCode::InsufficientCredits.status(format!(
+            "The balance of {balance} does not cover what would be taken"
+        )),
+        PostingError::NoSuchEntry => violation(
+            "entryId",
+            ViolationCode::InvalidValue,
+            "is no entry of this account",
+        ),
+        PostingError::NotRefundable => violation(
+            "entryId",
+            ViolationCode::InvalidValue,
+            "is no charge that has taken credits",
+        ),
+        PostingError::Store(error) => BillingError::Store(error.clone()).into(),
+    }
+}
+
 impl From<BillingError> for Status {
     fn from(error: BillingError) -> Self {
         match &error {
@@ -149,13 +256,7 @@ impl From<BillingError> for Status {
                 let message = "is that of another account's or operation's charge";
                 invalid(vec![Violation::at("chargeId", ViolationCode::Conflict, message)])
             }
-            BillingError::GrantIdReused => {
-                ErrorCode::GrantIdReused.status("The grant id is bound to another amount")
-            }
-            BillingError::BalanceTooLarge => {
-                let message = format!("would raise the balance above {}", credits::MAX_BALANCE);
-                invalid(vec![Violation::at("amount", ViolationCode::TooBig, message)])
-            }
+            BillingError::NotPosted(refused) => not_posted(refused),
             BillingError::Overloaded => {
                 ErrorCode::Unavailable.status("Too many charges are waiting; nothing was taken")
             }

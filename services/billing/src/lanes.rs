@@ -1,27 +1,59 @@
-//! Charges in groups: see the head of this crate.
+//! Charges in groups.
+//!
+//! A transaction for each charge would have the charges of a busy account queue for its row lock, one wait for the disk
+//! each. Instead what arrives waits in a queue ([`crate::queue`]); a few lanes take from it, each a group at a time: all
+//! charges of the accounts whose turn it is. A group is decided in memory ([`crate::books`]) and written in one
+//! transaction ([`crate::store`]); each caller is answered after its commit, never before. The busier it is the larger
+//! the groups, and while it is quiet a charge waits for nobody.
+//!
+//! # What can go wrong, and what then
+//! - **A charge of the group is refused** (balance, reused key). That is an outcome like another: it is told, and leaves
+//!   nothing behind. The others go on.
+//! - **The balance runs out within a group.** Charges are decided in the order they came in, each on the balance that the
+//!   one before has left: the first ones are taken, the rest refused, as if they had come one by one.
+//! - **An idempotency key, or a charge id, comes twice within a group.** What was decided earlier in the group counts as
+//!   written: the second is the first one's repeat.
+//! - **The database refuses what is written**, for the sake of one charge. Nothing of the group is written then. It is
+//!   tried again in halves, until the one stands alone and the others are taken.
+//! - **Somebody else holds the row of one account** (a grant, another replica, a person). The others do not wait for it:
+//!   the group passes over that row, and the account's charges go back to the head of their line, to be taken alone.
+//!   One lane never waits so, if there is more than one.
+//! - **One account sends more than can be written.** Accounts take turns, and where there is no room the longest line is
+//!   cut: its callers are told `UNAVAILABLE`, nothing is taken.
+//! - **A caller has gone.** A charge whose caller has gone, or whose time is over, before its turn is dropped and nothing
+//!   is taken. After that it runs to its end in the lane's task, whoever waits for it.
+//! - **The transaction fails.** Nothing is taken; all of its callers are told so.
+//! - **The connection is lost at the commit.** Whether it took effect is not known, and is not guessed: under the same
+//!   row locks the lane looks for the charges by their ids, and either has its answer or starts over. If the database
+//!   does not come back in time, the callers are told that the outcome is unknown; the same charge id settles it.
+//! - **The process is killed.** Before the commit nothing of the group is taken, after it all of it is. A repeat with the
+//!   same charge id or idempotency key finds out which, and moves nothing twice.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
+use proto::account::AccountId;
 use proto::credits::Charge;
 use runtime::ambient::Ambient;
 use runtime::process::with_causes;
 use runtime::shutdown::Shutdown;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::{JoinError, JoinSet};
 
 use crate::billing::BillingError;
-use crate::books::{Charged, Outcome, Taken};
-use crate::store::{ChargeError, Moment, Store, StoreError};
+use crate::books::{Charged, Taken};
+use crate::queue::{Group, Queue};
+use crate::store::{Attempt, ChargeError, Decisions, Moment, Store, StoreError};
 
 /// How charges are grouped.
 #[derive(Clone, Copy, Debug)]
 pub struct LanesConfig {
     /// Transactions at once.
     pub lanes: u32,
-    /// Charges that may wait in a lane.
+    /// Charges that may wait.
     pub queue: u32,
     /// Most charges of a transaction.
     pub batch: u32,
@@ -32,10 +64,10 @@ pub struct LanesConfig {
 /// Pause before the next try while the database is away.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
-/// The lanes. They end when the last clone is dropped. Cheap to clone.
+/// The lanes. They end when the last clone is dropped and what waits is done. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Lanes {
-    lanes: Arc<[mpsc::Sender<Waiting>]>,
+    arrivals: mpsc::Sender<Waiting>,
     patience: Duration,
 }
 
@@ -45,13 +77,6 @@ struct Waiting {
     charge: Charge,
     deadline: Instant,
     answer: oneshot::Sender<Result<Charged, BillingError>>,
-}
-
-/// What one lane works with.
-struct Lane {
-    store: Store,
-    ambient: Ambient,
-    idempotency_ttl: TimeDelta,
 }
 
 impl Lanes {
@@ -64,18 +89,21 @@ impl Lanes {
         idempotency_ttl: TimeDelta,
         shutdown: &Shutdown,
     ) -> Self {
-        let start = |_| {
-            let (sender, receiver) = mpsc::channel(config.queue as usize);
-            let lane = Lane {
+        let (sender, arrivals) = mpsc::channel(config.queue.max(1) as usize);
+        let dispatcher = Dispatcher {
+            queue: Queue::new(config.queue as usize),
+            lanes: config.lanes.max(1) as usize,
+            batch: config.batch as usize,
+            running: JoinSet::new(),
+            settler: Arc::new(Settler {
                 store: store.clone(),
                 ambient: ambient.clone(),
                 idempotency_ttl,
-            };
-            shutdown.spawn_critical("charges", lane.run(receiver, config.batch as usize));
-            sender
+            }),
         };
+        shutdown.spawn_critical("charges", dispatcher.run(arrivals));
         Self {
-            lanes: (0..config.lanes.max(1)).map(start).collect(),
+            arrivals: sender,
             patience: config.patience,
         }
     }
@@ -85,110 +113,167 @@ impl Lanes {
         let latest = Instant::now() + self.patience;
         let deadline = deadline.map_or(latest, |deadline| deadline.min(latest));
         let (answer, answered) = oneshot::channel();
-        let lane = self.lane_of(&charge).ok_or(BillingError::Overloaded)?;
-        lane.try_send(Waiting {
+        let waiting = Waiting {
             charge,
             deadline,
             answer,
-        })
-        .map_err(|error| match error {
-            TrySendError::Full(_) => {
-                metrics::counter!("billing_charges_shed_total").increment(1);
-                BillingError::Overloaded
+        };
+        match self.arrivals.try_send(waiting) {
+            Ok(()) => answered.await.unwrap_or(Err(BillingError::BrokenOff)),
+            Err(TrySendError::Full(waiting)) => {
+                // Told as all are that are shed; nobody listens.
+                shed(waiting);
+                Err(BillingError::Overloaded)
             }
-            TrySendError::Closed(_) => BillingError::BrokenOff,
-        })?;
-        answered.await.unwrap_or(Err(BillingError::BrokenOff))
-    }
-
-    fn lane_of(&self, charge: &Charge) -> Option<&mpsc::Sender<Waiting>> {
-        let mut hasher = DefaultHasher::new();
-        charge.purchase.account.hash(&mut hasher);
-        let lanes = u64::try_from(self.lanes.len()).ok()?;
-        let lane = hasher.finish().checked_rem(lanes)?;
-        self.lanes.get(usize::try_from(lane).ok()?)
+            Err(TrySendError::Closed(_)) => Err(BillingError::BrokenOff),
+        }
     }
 }
 
-impl Lane {
-    async fn run(self, mut queue: mpsc::Receiver<Waiting>, batch: usize) {
-        let mut waiting = Vec::with_capacity(batch);
-        while queue.recv_many(&mut waiting, batch).await > 0 {
-            let now = Instant::now();
-            let mut group = Vec::with_capacity(waiting.len());
-            for waiting in waiting.drain(..).filter(|waiting| !waiting.answer.is_closed()) {
-                if waiting.deadline > now {
-                    group.push(waiting);
-                } else {
-                    metrics::counter!("billing_charges_shed_total").increment(1);
-                    reply(waiting.answer, Err(BillingError::Overloaded));
+/// Gives the lanes their groups. It owns the queue: nothing is locked.
+struct Dispatcher {
+    queue: Queue<AccountId, Waiting>,
+    lanes: usize,
+    batch: usize,
+    /// The lanes that are at work.
+    running: JoinSet<Settled>,
+    settler: Arc<Settler>,
+}
+
+/// A group that is done with.
+struct Settled {
+    accounts: Vec<AccountId>,
+    /// Charges of accounts whose rows were held by others.
+    held: HashMap<AccountId, Vec<Waiting>>,
+}
+
+impl Dispatcher {
+    async fn run(mut self, mut arrivals: mpsc::Receiver<Waiting>) {
+        let mut is_open = true;
+        let mut arrived = Vec::new();
+        while is_open || !self.queue.is_empty() || !self.running.is_empty() {
+            tokio::select! {
+                count = arrivals.recv_many(&mut arrived, self.batch), if is_open => {
+                    is_open = count > 0;
+                    for waiting in arrived.drain(..) {
+                        let account = waiting.charge.purchase.account.clone();
+                        self.queue.push(account, waiting).map(shed);
+                    }
                 }
+                Some(settled) = self.running.join_next() => self.finish(settled),
             }
-            if !group.is_empty() {
-                metrics::histogram!("billing_charge_group_size")
-                    .record(f64::from(u32::try_from(group.len()).unwrap_or(0)));
-                self.settle_group(group).await;
-                metrics::histogram!("billing_charge_group_seconds").record(now.elapsed().as_secs_f64());
-            }
+            self.start_groups();
         }
     }
 
-    /// Settles all of them in one transaction, or each in its own if the database refuses them together.
-    async fn settle_group(&self, group: Vec<Waiting>) {
-        let deadline = group
-            .iter()
-            .map(|waiting| waiting.deadline)
-            .max()
-            .unwrap_or_else(Instant::now);
-        let (charges, answers): (Vec<_>, Vec<_>) = group
+    fn start_groups(&mut self) {
+        while self.running.len() < self.lanes {
+            let is_last_free = self.running.len() + 1 == self.lanes;
+            let can_wait = !is_last_free || self.lanes == 1;
+            let Some(group) = self.queue.take(self.batch, can_wait) else {
+                return;
+            };
+            self.running.spawn(Arc::clone(&self.settler).settle_group(group));
+        }
+    }
+
+    fn finish(&mut self, settled: Result<Settled, JoinError>) {
+        let mut settled = match settled {
+            Ok(settled) => settled,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => unreachable!("nobody cancels a lane"),
+            },
+        };
+        for account in settled.accounts {
+            let held = settled.held.remove(&account);
+            let is_apart = held.is_some();
+            self.queue.put_back(&account, held.unwrap_or_default());
+            self.queue.finish(account, is_apart);
+        }
+    }
+}
+
+/// What groups are settled with.
+struct Settler {
+    store: Store,
+    ambient: Ambient,
+    idempotency_ttl: TimeDelta,
+}
+
+impl Settler {
+    /// Settles all of them in one transaction, or in several if the database refuses them together.
+    async fn settle_group(self: Arc<Self>, group: Group<AccountId, Waiting>) -> Settled {
+        let begun = Instant::now();
+        let there = group
+            .items
             .into_iter()
-            .map(|waiting| (waiting.charge, (waiting.answer, waiting.deadline)))
-            .unzip();
-        match self.settle(&charges, deadline).await {
-            Ok(outcomes) => {
-                for (outcome, (answer, _)) in outcomes.into_iter().zip(answers) {
-                    reply(answer, outcome.map_err(BillingError::from));
+            .filter(|waiting| !waiting.answer.is_closed());
+        let (in_time, late): (Vec<_>, Vec<_>) = there.partition(|waiting| waiting.deadline > begun);
+        late.into_iter().for_each(shed);
+        let mut held = HashMap::<_, Vec<_>>::new();
+        // The next one last.
+        let mut parts = vec![in_time];
+        while let Some(mut part) = parts.pop() {
+            if part.is_empty() {
+                continue;
+            }
+            metrics::histogram!("billing_charge_group_size")
+                .record(f64::from(u32::try_from(part.len()).unwrap_or(u32::MAX)));
+            match self.settle(&part, group.is_apart).await {
+                Ok(decisions) => {
+                    for (waiting, decision) in part.into_iter().zip(decisions) {
+                        match decision {
+                            Some(outcome) => reply(waiting.answer, outcome.map_err(BillingError::from)),
+                            None => {
+                                let account = waiting.charge.purchase.account.clone();
+                                held.entry(account).or_default().push(waiting);
+                            }
+                        }
+                    }
+                }
+                Err(BillingError::Store(StoreError::Refused(_))) if part.len() > 1 => {
+                    let rest = part.split_off(part.len() / 2);
+                    parts.extend([rest, part]);
+                }
+                Err(error) => {
+                    for waiting in part {
+                        reply(waiting.answer, Err(error.clone()));
+                    }
                 }
             }
-            Err(BillingError::Store(StoreError::Refused(_))) if charges.len() > 1 => {
-                for (charge, (answer, deadline)) in charges.into_iter().zip(answers) {
-                    let settled = self.settle(&[charge], deadline).await;
-                    let only = settled.map(|outcomes| outcomes.into_iter().next());
-                    reply(
-                        answer,
-                        match only {
-                            Ok(Some(outcome)) => outcome.map_err(BillingError::from),
-                            Ok(None) => Err(BillingError::BrokenOff),
-                            Err(error) => Err(error),
-                        },
-                    );
-                }
-            }
-            Err(error) => {
-                for (answer, _) in answers {
-                    reply(answer, Err(error.clone()));
-                }
-            }
+        }
+        metrics::histogram!("billing_charge_group_seconds").record(begun.elapsed().as_secs_f64());
+        Settled {
+            accounts: group.accounts,
+            held,
         }
     }
 
     /// Settles them in one transaction; tries again where its effect is not known.
-    async fn settle(&self, charges: &[Charge], deadline: Instant) -> Result<Vec<Outcome>, BillingError> {
-        let mut unsure = None;
+    async fn settle(&self, group: &[Waiting], can_wait: bool) -> Result<Decisions, BillingError> {
+        let charges = group.iter().map(|waiting| &waiting.charge).collect::<Vec<_>>();
+        let deadline = group.iter().map(|waiting| waiting.deadline).max();
+        let mut unsure: Option<Decisions> = None;
         loop {
             let now = self.ambient.now();
             let moment = Moment {
                 now,
                 bindings_expired: now - self.idempotency_ttl,
             };
-            match self.store.charge(charges, moment, unsure.as_deref()).await {
-                Ok(outcomes) => return Ok(outcomes),
-                Err(ChargeError::Unsure { outcomes, source }) => {
+            let attempt = match &unsure {
+                Some(decisions) => Attempt::Again(decisions),
+                None if can_wait => Attempt::Waiting,
+                None => Attempt::PassingOver,
+            };
+            match self.store.charge(&charges, moment, attempt).await {
+                Ok(decisions) => return Ok(decisions),
+                Err(ChargeError::Unsure { decisions, source }) => {
                     tracing::warn!(
                         error = with_causes(&source),
                         "the connection was lost at a commit of charges"
                     );
-                    unsure = Some(outcomes);
+                    unsure = Some(decisions);
                 }
                 Err(ChargeError::NotTaken(StoreError::Unavailable(_))) if unsure.is_some() => {}
                 Err(ChargeError::NotTaken(error)) => {
@@ -204,7 +289,7 @@ impl Lane {
                     });
                 }
             }
-            if Instant::now() + RETRY_PAUSE >= deadline {
+            if deadline.is_none_or(|deadline| Instant::now() + RETRY_PAUSE >= deadline) {
                 tracing::error!(
                     charges = charges.len(),
                     "it is unknown whether charges were taken"
@@ -214,6 +299,12 @@ impl Lane {
             tokio::time::sleep(RETRY_PAUSE).await;
         }
     }
+}
+
+/// Refuses a charge that there is no room or no time for.
+fn shed(waiting: Waiting) {
+    metrics::counter!("billing_charges_shed_total").increment(1);
+    reply(waiting.answer, Err(BillingError::Overloaded));
 }
 
 /// A caller that has gone needs no answer.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use billing::billing::Billing;
 use billing::config::BillingConfig;
 use billing::lanes::Lanes;
-use billing::store::{Store, migrator};
+use billing::store::{Store, schema};
 use billing::{bindings, grpc};
 use chrono::TimeDelta;
 use runtime::grpc_server;
@@ -26,7 +26,7 @@ impl Service for BillingProcess {
     }
 
     async fn serve(config: BillingConfig, process: Process) -> Result<(), BoxError> {
-        let pool = config.database.open(&migrator()).await?;
+        let pool = config.database.open(&schema()).await?;
         let condition = process.readiness.condition("the database answers");
         let watching = config.database.watch(condition, process.shutdown.clone());
         process.shutdown.spawn_critical("database watch", watching);
@@ -57,7 +57,7 @@ impl Service for BillingProcess {
     }
 
     async fn migrate(config: BillingConfig) -> Result<(), BoxError> {
-        Ok(config.database.migrate(migrator()).await?)
+        Ok(config.database.migrate(schema()).await?)
     }
 }
 

@@ -6,7 +6,7 @@ use keys::announce::Announcer;
 use keys::config::KeysConfig;
 use keys::grpc;
 use keys::keys::Keys;
-use keys::store::{Store, migrator};
+use keys::store::{Store, schema};
 use keys::usage::Usage;
 use runtime::grpc_server;
 use runtime::process::{self, BoxError, Process, Service};
@@ -26,7 +26,7 @@ impl Service for KeysProcess {
     }
 
     async fn serve(config: KeysConfig, process: Process) -> Result<(), BoxError> {
-        let pool = config.database.open(&migrator()).await?;
+        let pool = config.database.open(&schema()).await?;
         let condition = process.readiness.condition("the database answers");
         let watching = config.database.watch(condition, process.shutdown.clone());
         process.shutdown.spawn_critical("database watch", watching);
@@ -48,7 +48,7 @@ impl Service for KeysProcess {
     }
 
     async fn migrate(config: KeysConfig) -> Result<(), BoxError> {
-        Ok(config.database.migrate(migrator()).await?)
+        Ok(config.database.migrate(schema()).await?)
     }
 }
 

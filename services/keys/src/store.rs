@@ -8,7 +8,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use proto::account::AccountId;
 use proto::rate::Rate;
-use runtime::database::is_passing;
+use runtime::database::{Schema, is_passing};
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgPool, PgRow};
 use sqlx::{FromRow, Row as _};
@@ -21,6 +21,19 @@ use crate::secret::HashedSecret;
 #[must_use]
 pub fn migrator() -> Migrator {
     sqlx::migrate!("./migrations")
+}
+
+/// What the service asks of its database.
+#[must_use]
+pub fn schema() -> Schema {
+    Schema {
+        migrator: migrator(),
+        rights: &[
+            "SELECT, INSERT, UPDATE ON keys",
+            "SELECT, INSERT, UPDATE, DELETE ON rates",
+        ],
+        append_only: &[],
+    }
 }
 
 /// Why the database did not do what it was asked.

@@ -3,12 +3,16 @@
 //! Migrations are embedded in the binary, forward-only, and run by `migrate`; `serve` refuses to start while some are
 //! pending. Replicas may migrate together: they take turns by an advisory lock that is tried, not waited for, since
 //! waiting inside a statement would stop a `CREATE INDEX CONCURRENTLY` of the one that holds it.
+//!
+//! Two roles, so that what serves can do no more than it has to: the one that migrates owns the tables; the one that
+//! serves, named to `migrate`, is given the rights that the service lists, and owns nothing. Rights are only added, since
+//! the version before may still be serving. Roles and databases are the administrator's to make.
 
 use std::time::Duration;
 
 use sqlx::migrate::{Migrate as _, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgDatabaseError, PgPool, PgPoolOptions, PgSeverity};
-use sqlx::{ConnectOptions as _, Connection as _};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 
 use crate::process::with_causes;
 use crate::readiness::Condition;
@@ -16,10 +20,23 @@ use crate::secret::Secret;
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
 
+/// What a service asks of its database.
+#[derive(Debug)]
+pub struct Schema {
+    /// Its form.
+    pub migrator: Migrator,
+    /// What the role that serves may do, as `GRANT` has it: `SELECT, INSERT ON table`.
+    pub rights: &'static [&'static str],
+    /// Tables that the role that serves must be able to add to only: it is not let in if it could change or remove what
+    /// is there.
+    pub append_only: &'static [&'static str],
+}
+
 /// Settings of a service's database.
 #[derive(Debug)]
 pub struct DatabaseConfig {
     url: Secret,
+    serving_role: Option<String>,
     max_connections: u32,
     acquire_timeout: Duration,
     statement_timeout: Duration,
@@ -43,6 +60,12 @@ pub enum DatabaseError {
     /// Migrations are pending, or the database is of a later version.
     #[error("the database is not of this version's form ({0}): run `migrate` first")]
     Pending(String),
+    /// The role that is to serve could change what it must only add to.
+    #[error(
+        "the role of database_url may change what is in {0}, which is to be added to alone: serve as a role that does \
+         not own it, and name that to `migrate` by database_serving_role"
+    )]
+    MayRewrite(&'static str),
     /// Another process has been migrating for too long.
     #[error("another process has held the migration lock for {0:?}")]
     Locked(Duration),
@@ -72,13 +95,18 @@ const WATCH: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs
 const LOCK: i64 = 0x6d69_6772_6174_6531;
 
 impl DatabaseConfig {
-    /// Reads `database_url`, `database_max_connections`, `database_acquire_timeout`, `database_statement_timeout`.
+    /// Reads `database_url`, `database_serving_role`, `database_max_connections`, `database_acquire_timeout`,
+    /// `database_statement_timeout`.
     pub fn read(settings: &mut Settings) -> Self {
         Self {
             url: settings.secret(
                 "database_url",
                 1,
-                "Postgres database: postgres://user:password@host:5432/name",
+                "Postgres database: postgres://user:password@host:5432/name. To migrate, as the role that owns its tables.",
+            ),
+            serving_role: settings.optional(
+                "database_serving_role",
+                "Role that `serve` will use, if not the one that migrates: `migrate` gives it the rights it needs.",
             ),
             max_connections: settings.bounded(
                 "database_max_connections",
@@ -99,12 +127,12 @@ impl DatabaseConfig {
         }
     }
 
-    /// Connections to the database, whose form is that of these migrations. While it is away this waits, so that a
-    /// service may start before its database; one of another form, or that does not let us in, is refused.
-    pub async fn open(&self, migrator: &Migrator) -> Result<PgPool, DatabaseError> {
+    /// Connections to the database, whose form is that of this schema. While it is away this waits, so that a service
+    /// may start before its database; one of another form, or that does not let us in or lets us do too much, is refused.
+    pub async fn open(&self, schema: &Schema) -> Result<PgPool, DatabaseError> {
         let (pause, patience) = WATCH;
         loop {
-            let checked = tokio::time::timeout(patience, self.check_form(migrator)).await;
+            let checked = tokio::time::timeout(patience, self.check(schema)).await;
             match checked.unwrap_or_else(|_| Err(DatabaseError::Silent(patience))) {
                 Ok(()) => return self.pool(),
                 Err(error) if error.may_pass() => {
@@ -116,9 +144,14 @@ impl DatabaseConfig {
         }
     }
 
-    async fn check_form(&self, migrator: &Migrator) -> Result<(), DatabaseError> {
+    async fn check(&self, schema: &Schema) -> Result<(), DatabaseError> {
         let mut connection = PgConnection::connect_with(&self.options()?).await?;
-        check_migrated(&mut connection, migrator).await?;
+        check_migrated(&mut connection, &schema.migrator).await?;
+        for table in schema.append_only {
+            if may_rewrite(&mut connection, table).await? {
+                return Err(DatabaseError::MayRewrite(table));
+            }
+        }
         connection.close().await?;
         Ok(())
     }
@@ -147,12 +180,19 @@ impl DatabaseConfig {
         Ok(options.disable_statement_logging())
     }
 
-    /// Brings the database to the form of these migrations.
-    pub async fn migrate(&self, mut migrator: Migrator) -> Result<(), DatabaseError> {
+    /// Brings the database to the form of this schema, and gives the role that serves its rights.
+    pub async fn migrate(&self, mut schema: Schema) -> Result<(), DatabaseError> {
         let mut connection = PgConnection::connect_with(&self.options()?).await?;
         take_turn(&mut connection).await?;
-        migrator.set_locking(false).set_ignore_missing(true);
-        migrator.run_direct(None, &mut connection, false).await?;
+        schema.migrator.set_locking(false).set_ignore_missing(true);
+        schema.migrator.run_direct(None, &mut connection, false).await?;
+        if let Some(role) = &self.serving_role {
+            // To see that it is of this form.
+            let migrations = format!("SELECT ON {}", schema.migrator.table_name);
+            let mut rights = vec![migrations];
+            rights.extend(schema.rights.iter().map(ToString::to_string));
+            grant(&mut connection, &rights, role).await?;
+        }
         // Closing the session gives the lock back.
         connection.close().await?;
         Ok(())
@@ -201,6 +241,32 @@ async fn take_turn(connection: &mut PgConnection) -> Result<(), DatabaseError> {
         tokio::time::sleep(pause).await;
         waited += pause;
     }
+}
+
+/// Gives the role these rights, all at once.
+async fn grant(connection: &mut PgConnection, rights: &[String], role: &str) -> Result<(), sqlx::Error> {
+    let role = format!("\"{}\"", role.replace('"', "\"\""));
+    let mut transaction = connection.begin().await?;
+    for right in rights {
+        let statement = format!("GRANT {right} TO {role}");
+        sqlx::query(AssertSqlSafe(statement))
+            .execute(&mut *transaction)
+            .await?;
+    }
+    transaction.commit().await
+}
+
+/// Whether we could change or remove what is in the table. Who owns it, or may act as its owner, can give themselves any
+/// right.
+async fn may_rewrite(connection: &mut PgConnection, table: &str) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar(
+        "SELECT has_table_privilege(oid, 'UPDATE, DELETE, TRUNCATE') OR has_any_column_privilege(oid, 'UPDATE')
+             OR pg_has_role(relowner, 'MEMBER')
+         FROM pg_class WHERE oid = to_regclass($1)",
+    )
+    .bind(table)
+    .fetch_one(connection)
+    .await
 }
 
 /// Refuses a database on which migrations are pending, or that a later version has migrated beyond recognition:

@@ -14,7 +14,7 @@ use search::grpc::{self, IndexApi, RecordApi, SearchApi};
 use search::place::gazetteer::Gazetteer;
 use search::recording::Recorder;
 use search::search::Search;
-use search::store::{Store, migrator};
+use search::store::{Store, schema};
 
 /// Documents are many small allocations, made on one thread and dropped on another: the system's allocator takes a fifth
 /// of the time of a rebuild for them, and keeps more memory. Huge pages are off: to clear them took as long again.
@@ -36,7 +36,7 @@ impl Service for SearchProcess {
 
     async fn serve(config: SearchConfig, process: Process) -> Result<(), BoxError> {
         let built = process.readiness.condition("the index is built");
-        let store = Store::new(config.database.open(&migrator()).await?);
+        let store = Store::new(config.database.open(&schema()).await?);
         // A feed's index is of no use to another: its positions mean other changes.
         let dir = config.index_dir.join(store.feed().await?.id.to_string());
         let index = tokio::task::spawn_blocking(move || {
@@ -69,7 +69,7 @@ impl Service for SearchProcess {
     }
 
     async fn migrate(config: SearchConfig) -> Result<(), BoxError> {
-        Ok(config.database.migrate(migrator()).await?)
+        Ok(config.database.migrate(schema()).await?)
     }
 }
 

@@ -22,11 +22,11 @@ pub struct Environment {
     pub service_token: String,
     /// `JWT_SECRET`: HS256 secret of session tokens.
     pub jwt_secret: String,
-    /// `DATABASE_URL_SEARCH`.
+    /// `DATABASE_URL_SEARCH`, as the role that serves.
     pub database_url_search: String,
-    /// `DATABASE_URL_KEYS`.
+    /// `DATABASE_URL_KEYS`, as the role that serves.
     pub database_url_keys: String,
-    /// `DATABASE_URL_BILLING`.
+    /// `DATABASE_URL_BILLING`, as the role that serves.
     pub database_url_billing: String,
     /// `REDIS_URL`, with its password.
     pub redis_url: String,

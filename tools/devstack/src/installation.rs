@@ -13,7 +13,7 @@ use crate::daemon::{Daemon, Program, recorded};
 use crate::error::{Error, Tried as _};
 use crate::folder::Folder;
 use crate::ports::{self, Reserved};
-use crate::postgres::{self, Database, Durability};
+use crate::postgres::{self, Database, Durability, Role};
 use crate::redis;
 use crate::run::run;
 use crate::service::{self, Part, Service};
@@ -188,16 +188,25 @@ impl Installation {
     pub(crate) fn migrate(&self) -> Result<(), Error> {
         for service in Service::WITH_DATABASE {
             let name = self.database_name(service);
-            Database {
-                name: &name,
-                password: &self.state.secrets.database,
-            }
-            .create(&self.administrator()?)?;
+            let database = self.database(&name);
+            let administrator = self.administrator()?;
+            database.create(&administrator)?;
             let mut command = Command::new(self.binary(service.name())?);
             for name in crate::daemon::settings_here().into_keys() {
                 command.env_remove(name);
             }
-            run(command.arg("migrate").envs(self.settings_of(service.into())?))?;
+            command
+                .arg("migrate")
+                .envs(self.settings_of(service.into())?)
+                .env(
+                    service.setting("database_url"),
+                    database.url(&administrator, Role::Owner),
+                )
+                .env(
+                    service.setting("database_serving_role"),
+                    database.role(Role::Server),
+                );
+            run(&mut command)?;
         }
         Ok(())
     }
@@ -310,7 +319,7 @@ impl Installation {
         let url = self.database_url(service)?;
         let index = service::index_folder(&self.folder, part);
         let own = service::settings(service, self.ports(part)?, &index, &self.state, &url);
-        let prefix = format!("DS_{}__", service.name().to_uppercase());
+        let prefix = service.setting("");
         let further = self.settings.iter().filter(|(name, _)| name.starts_with(&prefix));
         Ok(own
             .into_iter()
@@ -338,14 +347,17 @@ impl Installation {
         format!("{}{}", self.state.database_prefix, service.name())
     }
 
-    /// Address of a service's database for its role.
-    pub(crate) fn database_url(&self, service: Service) -> Result<String, Error> {
-        let name = self.database_name(service);
-        Ok(Database {
-            name: &name,
+    fn database<'a>(&'a self, name: &'a str) -> Database<'a> {
+        Database {
+            name,
             password: &self.state.secrets.database,
         }
-        .url(&self.administrator()?))
+    }
+
+    /// Address of a service's database for the role that it serves as.
+    pub(crate) fn database_url(&self, service: Service) -> Result<String, Error> {
+        let name = self.database_name(service);
+        Ok(self.database(&name).url(&self.administrator()?, Role::Server))
     }
 
     /// One of our binaries.

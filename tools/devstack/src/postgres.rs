@@ -189,42 +189,74 @@ pub(crate) fn wait_ready(folder: &Folder, port: u16) -> Result<(), Error> {
     Daemon::new(folder, NAME).wait_ready(READY_LIMIT, || ask.status().is_ok_and(|status| status.success()))
 }
 
-/// A database and the role that owns it, both of this name.
+/// A database of this name and its roles: one of the same name, which owns it and its tables, and one that serves, which
+/// may do what the first one lets it.
 pub(crate) struct Database<'a> {
-    /// Name of database and role: lower-case letters, digits and underscores.
+    /// Name of database and owner: lower-case letters, digits and underscores.
     pub(crate) name: &'a str,
-    /// Password of the role.
+    /// Password of both roles.
     pub(crate) password: &'a str,
 }
 
+/// Whom an address of a database is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Who migrates.
+    Owner,
+    /// Who serves.
+    Server,
+}
+
 impl Database<'_> {
-    /// Makes role and database in the cluster that this address opens as its administrator, where they are missing.
+    /// Name of a role.
+    pub(crate) fn role(&self, role: Role) -> String {
+        match role {
+            Role::Owner => self.name.to_owned(),
+            Role::Server => format!("{}_server", self.name),
+        }
+    }
+
+    /// Makes roles and database in the cluster that this address opens as its administrator, where they are missing.
     pub(crate) fn create(&self, administrator: &Url) -> Result<(), Error> {
         let Self { name, password } = self;
+        let server = self.role(Role::Server);
+        let make = |role: &str| {
+            format!(
+                "SELECT 'CREATE ROLE {role} LOGIN' WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{role}') \\gexec\n\
+                 ALTER ROLE {role} PASSWORD '{password}';\n"
+            )
+        };
         execute(
             administrator,
             &format!(
-                "SELECT 'CREATE ROLE {name} LOGIN' WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{name}') \\gexec\n\
-                 ALTER ROLE {name} PASSWORD '{password}';\n\
+                "{}{}\
                  SELECT 'CREATE DATABASE {name} OWNER {name} TEMPLATE template0'\n\
                  WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = '{name}') \\gexec\n\
-                 REVOKE ALL ON DATABASE {name} FROM PUBLIC;\n"
+                 REVOKE ALL ON DATABASE {name} FROM PUBLIC;\n\
+                 GRANT CONNECT ON DATABASE {name} TO {server};\n",
+                make(name),
+                make(&server),
             ),
         )
     }
 
-    /// Removes both, whoever uses them.
+    /// Removes all, whoever uses them.
     pub(crate) fn remove(&self, administrator: &Url) -> Result<(), Error> {
-        let name = self.name;
-        let sql = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE);\nDROP ROLE IF EXISTS {name};\n");
+        let (name, server) = (self.name, self.role(Role::Server));
+        let sql = format!(
+            "DROP DATABASE IF EXISTS {name} WITH (FORCE);\n\
+             DROP ROLE IF EXISTS {server};\n\
+             DROP ROLE IF EXISTS {name};\n"
+        );
         execute(administrator, &sql)
     }
 
-    /// Its address for its role.
-    pub(crate) fn url(&self, administrator: &Url) -> String {
+    /// Its address for a role.
+    pub(crate) fn url(&self, administrator: &Url, role: Role) -> String {
         let host = administrator.host_str().unwrap_or("127.0.0.1");
         let port = administrator.port().unwrap_or(5432);
-        format!("postgres://{0}:{1}@{host}:{port}/{0}", self.name, self.password)
+        let Self { name, password } = self;
+        format!("postgres://{}:{password}@{host}:{port}/{name}", self.role(role))
     }
 }
 

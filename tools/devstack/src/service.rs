@@ -36,6 +36,11 @@ impl Service {
             Self::Gateway => "gateway",
         }
     }
+
+    /// Name of a setting of its in the environment.
+    pub(crate) fn setting(self, name: &str) -> String {
+        format!("DS_{}__{}", self.name().to_uppercase(), name.to_uppercase())
+    }
 }
 
 /// A part of a stack that can be stopped and started by itself.
@@ -133,10 +138,9 @@ pub(crate) fn settings(
             ("session_secret", secrets.jwt.clone()),
         ]),
     }
-    let prefix = format!("DS_{}__", service.name().to_uppercase());
     settings
         .into_iter()
-        .map(|(name, value)| (format!("{prefix}{}", name.to_uppercase()), value))
+        .map(|(name, value)| (service.setting(name), value))
         .collect()
 }
 

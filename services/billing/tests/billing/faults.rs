@@ -148,26 +148,110 @@ async fn a_full_queue_refuses_at_once(pool: PgPool) {
 }
 
 #[sqlx::test]
+async fn an_account_that_somebody_else_holds_stops_nobody_but_itself(pool: PgPool) {
+    let bank = open_with(&pool, LanesConfig { lanes: 2, ..CONFIG });
+    for account in ["acct", "held", "other"] {
+        bank.give(account, 100).await;
+    }
+    let mut holder = pool.begin().await.unwrap();
+    sqlx::query("SELECT * FROM accounts WHERE account_id = 'held' FOR UPDATE")
+        .execute(&mut *holder)
+        .await
+        .unwrap();
+    // In one group with the others, to begin with.
+    let mut held = Box::pin(try_join_all(
+        (0..10).map(|number| bank.charge(charge("held", number))),
+    ));
+    let _ = futures::poll!(&mut held);
+    for round in 1..20 {
+        let others = ["acct", "other"].map(|account| {
+            let number = if account == "acct" { round } else { round + 100 };
+            bank.charge(charge(account, 1_000 + number))
+        });
+        assert!(try_join_all(others).await.is_ok());
+        let _ = futures::poll!(&mut held);
+    }
+    assert_eq!(bank.charges("held").await, 0);
+    holder.rollback().await.unwrap();
+    let balances = held.await.unwrap().into_iter().map(|charged| charged.balance);
+    assert!(balances.eq((90..100).rev()), "they are taken in their order");
+    bank.audit().await;
+}
+
+#[sqlx::test]
+async fn an_account_that_sends_too_much_leaves_room_for_others(pool: PgPool) {
+    let config = LanesConfig {
+        lanes: 1,
+        queue: 8,
+        ..CONFIG
+    };
+    let bank = open_with(&pool, config);
+    bank.give("greedy", 100).await;
+    bank.give("modest", 100).await;
+    let mut holder = pool.begin().await.unwrap();
+    sqlx::query("SELECT * FROM accounts FOR UPDATE")
+        .execute(&mut *holder)
+        .await
+        .unwrap();
+    let mut first = Box::pin(bank.charge(charge("greedy", 0)));
+    let _ = futures::poll!(&mut first);
+    until(|| is_somebody_waiting(&pool)).await;
+    let greedy = (1..=8)
+        .map(|number| Box::pin(bank.charge(charge("greedy", number))))
+        .collect::<Vec<_>>();
+    let mut greedy = Box::pin(join_all(greedy));
+    assert!(futures::poll!(&mut greedy).is_pending());
+    // They have to be in the queue before the next ones come.
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+    let modest = try_join_all((11..=14).map(|number| bank.charge(charge("modest", number))));
+    let release = async {
+        until(async || {
+            let _ = is_somebody_waiting(&pool).await;
+            true
+        })
+        .await;
+        holder.rollback().await.unwrap();
+    };
+    let (modest, greedy, first, ()) = futures::join!(modest, greedy, first, release);
+    assert_eq!(modest.unwrap().len(), 4);
+    assert!(first.is_ok());
+    let refused = greedy
+        .iter()
+        .filter(|outcome| matches!(outcome, Err(BillingError::Overloaded)));
+    assert_eq!(refused.count(), 4, "{greedy:?}");
+    assert!(greedy[..4].iter().all(Result::is_ok), "its latest have to go");
+    bank.audit().await;
+}
+
+#[sqlx::test]
 async fn one_charge_that_cannot_be_written_does_not_fail_the_others(pool: PgPool) {
     let bank = open_with(&pool, LanesConfig { lanes: 1, ..CONFIG });
-    bank.give("acct", 10).await;
+    bank.give("acct", 100).await;
     bank.give("poison", 10).await;
     sqlx::query("ALTER TABLE ledger_entries ADD CHECK (account_id <> 'poison') NOT VALID")
         .execute(&pool)
         .await
         .unwrap();
-    let accounts = ["acct", "poison", "acct", "acct"];
-    let charges = accounts
-        .iter()
-        .zip(0..)
-        .map(|(account, number)| bank.charge(charge(account, number)));
-    let outcomes = join_all(charges).await;
-    assert!(matches!(
-        outcomes[1],
-        Err(BillingError::Store(StoreError::Refused(_)))
-    ));
-    let others = [0, 2, 3].map(|place: usize| outcomes[place].clone().unwrap().balance);
-    assert_eq!(others, [9, 8, 7]);
+    for poisoned in 0..8_u128 {
+        let charges = (0..8).map(|number| {
+            let account = if number == poisoned { "poison" } else { "acct" };
+            bank.charge(charge(account, poisoned * 8 + number))
+        });
+        let mut outcomes = join_all(charges).await;
+        let refused = outcomes.remove(usize::try_from(poisoned).unwrap());
+        assert!(
+            matches!(refused, Err(BillingError::Store(StoreError::Refused(_)))),
+            "{refused:?}"
+        );
+        let first = 100 - 7 * i64::try_from(poisoned).unwrap();
+        let balances = outcomes
+            .into_iter()
+            .map(|outcome| outcome.unwrap().balance)
+            .collect::<Vec<_>>();
+        assert_eq!(balances, (first - 7..first).rev().collect::<Vec<_>>());
+    }
     assert_eq!(bank.balance("poison").await, 10);
     bank.audit().await;
 }

@@ -4,7 +4,10 @@
 
 mod bank;
 mod charges;
+mod corrections;
 mod faults;
 mod grants;
 mod model;
+mod process;
+mod verification;
 mod wire;

@@ -6,23 +6,41 @@ use billing::billing::BillingError;
 use billing::bindings;
 use billing::books::{Charged, Refusal, Taken};
 use billing::lanes::LanesConfig;
+use billing::store::{Cause, LedgerEntry, Posted};
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::join_all;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
-use proto::credits::{Charge, Grant, Idempotency, Operation, Purchase};
+use proto::credits::{Adjustment, Charge, Grant, Idempotency, LedgerPage, Operation, Purchase, Refund};
 use sqlx::PgPool;
 use uuid::Uuid;
 
-use crate::bank::{CONFIG, DAY, id, open_with};
+use crate::bank::{Bank, CONFIG, DAY, id, open_with};
 
 #[derive(Clone, Debug)]
 enum Step {
-    Grant { account: u8, grant: u8, amount: i64 },
+    Grant {
+        account: u8,
+        grant: u8,
+        amount: i64,
+    },
+    /// Of the so manyeth entry of the ledger, counted round it.
+    Refund {
+        account: u8,
+        entry: usize,
+    },
+    Adjust {
+        account: u8,
+        adjustment: u8,
+        entry: usize,
+        amount: i64,
+    },
     Charges(Vec<Wanted>),
     Preview(Wanted),
-    Wait { hours: i64 },
+    Wait {
+        hours: i64,
+    },
     RemoveOldKeys,
 }
 
@@ -53,6 +71,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         2 => (0..3_u8, 0..6_u8, 1..20_i64).prop_map(|(account, grant, amount)| Step::Grant { account, grant, amount }),
         6 => proptest::collection::vec(wanted.clone(), 1..12).prop_map(Step::Charges),
+        2 => (0..3_u8, 0..40_usize).prop_map(|(account, entry)| Step::Refund { account, entry }),
+        2 => (0..3_u8, 0..4_u8, 0..40_usize, -9..9_i64).prop_filter_map("0 moves nothing", |(account, adjustment, entry, amount)| {
+            (amount != 0).then_some(Step::Adjust { account, adjustment, entry, amount })
+        }),
         3 => wanted.prop_map(Step::Preview),
         1 => (1..30_i64).prop_map(|hours| Step::Wait { hours }),
         1 => Just(Step::RemoveOldKeys),
@@ -66,29 +88,78 @@ type Slot = (u8, Operation, u8);
 /// Fingerprint, cost, and when it was bound.
 type Bound = (u8, i64, DateTime<Utc>);
 
+/// An entry of the ledger: amount, and what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Entry {
+    Grant { id: u8, amount: i64 },
+    Charge { id: u8, cost: i64 },
+    Refund { corrects: usize, amount: i64 },
+    Adjustment { id: u8, corrects: usize, amount: i64 },
+}
+
+impl Entry {
+    fn amount(self) -> i64 {
+        match self {
+            Self::Grant { amount, .. } | Self::Refund { amount, .. } | Self::Adjustment { amount, .. } => {
+                amount
+            }
+            Self::Charge { cost, .. } => -cost,
+        }
+    }
+}
+
 /// What the service promises, said as plainly as can be.
 #[derive(Default)]
 struct Model {
-    balances: HashMap<u8, i64>,
-    grants: HashMap<(u8, u8), i64>,
+    /// Of each account, the oldest first.
+    ledgers: HashMap<u8, Vec<Entry>>,
     charges: HashMap<u8, Wanted>,
     bindings: HashMap<Slot, Bound>,
 }
 
 impl Model {
-    fn balance(&self, account: u8) -> i64 {
-        self.balances.get(&account).copied().unwrap_or(0)
+    fn ledger(&self, account: u8) -> &[Entry] {
+        self.ledgers.get(&account).map_or(&[], Vec::as_slice)
     }
 
-    fn grant(&mut self, account: u8, grant: u8, amount: i64) -> Option<(i64, bool)> {
-        match self.grants.get(&(account, grant)) {
-            Some(before) if *before != amount => None,
-            Some(_) => Some((self.balance(account), true)),
-            None => {
-                self.grants.insert((account, grant), amount);
-                *self.balances.entry(account).or_default() += amount;
-                Some((self.balance(account), false))
+    fn balance(&self, account: u8) -> i64 {
+        self.ledger(account).iter().map(|entry| entry.amount()).sum()
+    }
+
+    /// What it is answered: none if it is refused.
+    fn post(&mut self, account: u8, entry: Entry) -> Option<Posted> {
+        let same_id = |before: &&Entry| match (entry, before) {
+            (Entry::Grant { id, .. }, Entry::Grant { id: before, .. })
+            | (Entry::Adjustment { id, .. }, Entry::Adjustment { id: before, .. }) => id == *before,
+            (Entry::Refund { corrects, .. }, Entry::Refund { corrects: before, .. }) => corrects == *before,
+            _ => false,
+        };
+        let before = self.ledger(account).iter().find(same_id).copied();
+        if before.is_some_and(|before| before != entry) {
+            return None;
+        }
+        if before.is_none() {
+            if self.balance(account) + entry.amount() < 0 {
+                return None;
             }
+            self.ledgers.entry(account).or_default().push(entry);
+        }
+        Some(Posted {
+            amount: entry.amount(),
+            balance: self.balance(account),
+            replayed: before.is_some(),
+        })
+    }
+
+    fn refund(&mut self, account: u8, corrects: usize) -> Option<Posted> {
+        match self.ledger(account).get(corrects) {
+            Some(Entry::Charge {
+                cost: amount @ 1.., ..
+            }) => {
+                let amount = *amount;
+                self.post(account, Entry::Refund { corrects, amount })
+            }
+            _ => None,
         }
     }
 
@@ -137,7 +208,11 @@ impl Model {
                 taken: Taken::Now,
             });
         }
-        *self.balances.entry(wanted.account).or_default() -= wanted.amount;
+        let entry = Entry::Charge {
+            id: wanted.charge,
+            cost: wanted.amount,
+        };
+        self.ledgers.entry(wanted.account).or_default().push(entry);
         self.charges.insert(wanted.charge, wanted.clone());
         if let Some((slot, (_, fingerprint))) = slot.zip(wanted.idempotency) {
             self.bindings.insert(slot, (fingerprint, wanted.amount, now));
@@ -164,6 +239,53 @@ fn purchase(case: u128, wanted: &Wanted) -> Purchase {
             fingerprint: [fingerprint; 32],
         }),
     }
+}
+
+/// The account's ledger, the oldest entry first.
+async fn entries(bank: &Bank, account: &str) -> Vec<LedgerEntry> {
+    let page = LedgerPage {
+        account: id(account),
+        size: 1_000,
+        before: None,
+    };
+    let (mut entries, more) = bank.billing.ledger(&page).await.unwrap();
+    assert!(!more);
+    entries.reverse();
+    entries
+}
+
+async fn entry_ids(bank: &Bank, account: &str) -> Vec<i64> {
+    entries(bank, account)
+        .await
+        .iter()
+        .map(|entry| entry.id)
+        .collect()
+}
+
+/// The account's ledger, as the model has it.
+async fn ledger(bank: &Bank, case: u128, account: &str) -> Vec<Entry> {
+    let entries = entries(bank, account).await;
+    let place = |entry_id: i64| entries.iter().position(|entry| entry.id == entry_id).unwrap();
+    let as_modelled = |entry: &LedgerEntry| match &entry.cause {
+        Cause::Grant(grant) => Entry::Grant {
+            id: grant.parse().unwrap(),
+            amount: entry.amount,
+        },
+        Cause::Charge { id, .. } => Entry::Charge {
+            id: u8::try_from(id.as_u128() - (case << 64)).unwrap(),
+            cost: -entry.amount,
+        },
+        Cause::Refund { corrects } => Entry::Refund {
+            corrects: place(*corrects),
+            amount: entry.amount,
+        },
+        Cause::Adjustment { id, corrects } => Entry::Adjustment {
+            id: id.parse().unwrap(),
+            corrects: place(*corrects),
+            amount: entry.amount,
+        },
+    };
+    entries.iter().map(as_modelled).collect()
 }
 
 fn refusal(error: BillingError) -> Refusal {
@@ -196,7 +318,50 @@ async fn random_sequences_go_as_the_model_says(pool: PgPool) {
                         amount: *amount,
                     };
                     let given = bank.billing.grant(wanted).await.ok();
-                    assert_eq!(given, model.grant(*number, *grant, *amount), "{}", told());
+                    let entry = Entry::Grant {
+                        id: *grant,
+                        amount: *amount,
+                    };
+                    assert_eq!(given, model.post(*number, entry), "{}", told());
+                }
+                Step::Refund {
+                    account: number,
+                    entry,
+                } => {
+                    let ids = entry_ids(&bank, &account(case, *number)).await;
+                    let Some(place) = entry.checked_rem(ids.len()) else {
+                        continue;
+                    };
+                    let refund = Refund {
+                        account: id(&account(case, *number)),
+                        entry: ids[place],
+                    };
+                    let refunded = bank.billing.refund(refund).await.ok();
+                    assert_eq!(refunded, model.refund(*number, place), "{}", told());
+                }
+                Step::Adjust {
+                    account: number,
+                    adjustment,
+                    entry,
+                    amount,
+                } => {
+                    let ids = entry_ids(&bank, &account(case, *number)).await;
+                    let Some(place) = entry.checked_rem(ids.len()) else {
+                        continue;
+                    };
+                    let wanted = Adjustment {
+                        account: id(&account(case, *number)),
+                        id: adjustment.to_string(),
+                        entry: ids[place],
+                        amount: *amount,
+                    };
+                    let adjusted = bank.billing.adjust(wanted).await.ok();
+                    let entry = Entry::Adjustment {
+                        id: *adjustment,
+                        corrects: place,
+                        amount: *amount,
+                    };
+                    assert_eq!(adjusted, model.post(*number, entry), "{}", told());
                 }
                 Step::Charges(wanted) => {
                     let charges = wanted.iter().map(|wanted| Charge {
@@ -227,9 +392,11 @@ async fn random_sequences_go_as_the_model_says(pool: PgPool) {
             }
         }
         for number in 0..3 {
+            let account = account(case, number);
+            assert_eq!(bank.balance(&account).await, model.balance(number), "{steps:#?}");
             assert_eq!(
-                bank.balance(&account(case, number)).await,
-                model.balance(number),
+                ledger(&bank, case, &account).await,
+                model.ledger(number),
                 "{steps:#?}"
             );
         }

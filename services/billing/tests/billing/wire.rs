@@ -180,9 +180,10 @@ async fn each_method_asks_for_its_scope(pool: PgPool) {
             .map(|method| format!("/billing.v1.{}/{}", service.name(), method.name()))
     });
     let methods = methods.collect::<Vec<_>>();
-    assert_eq!(methods.len(), 5);
+    assert_eq!(methods.len(), 8);
     for method in methods {
-        let expected = if method.contains("Charge") {
+        let charges = ["/Charge", "/PreviewCharge"];
+        let expected = if charges.iter().any(|name| method.ends_with(name)) {
             Scope::Charge
         } else {
             Scope::Admin

@@ -12,7 +12,7 @@
 //!   `lock_timeout` for those who wait.
 //! - **Postgres is away.** Each call fails with [`StoreError::Unavailable`]; the pool connects anew by itself.
 
-use runtime::database::{is_passing, sqlstate};
+use runtime::database::{Schema, is_passing, sqlstate};
 use sqlx::PgPool;
 use sqlx::migrate::Migrator;
 
@@ -23,10 +23,26 @@ pub mod reveals;
 pub mod snapshot;
 pub mod write;
 
-/// The schema, embedded.
+/// The migrations, embedded.
 #[must_use]
 pub fn migrator() -> Migrator {
     sqlx::migrate!()
+}
+
+/// What the service asks of its database.
+#[must_use]
+pub fn schema() -> Schema {
+    Schema {
+        migrator: migrator(),
+        rights: &[
+            "SELECT, INSERT, UPDATE, DELETE ON companies",
+            "SELECT, INSERT, UPDATE, DELETE ON people",
+            "SELECT, INSERT ON reveals",
+            "SELECT, INSERT, DELETE ON changes",
+            "SELECT, UPDATE ON feed",
+        ],
+        append_only: &[],
+    }
 }
 
 /// The records. Cheap to clone; clones share the connections.
