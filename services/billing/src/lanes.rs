@@ -157,7 +157,9 @@ impl Dispatcher {
                     is_open = count > 0;
                     for waiting in arrived.drain(..) {
                         let account = waiting.charge.purchase.account.clone();
-                        self.queue.push(account, waiting).map(shed);
+                        if let Some(displaced) = self.queue.push(account, waiting) {
+                            shed(displaced);
+                        }
                     }
                 }
                 Some(settled) = self.running.join_next() => self.finish(settled),
@@ -223,12 +225,11 @@ impl Settler {
             match self.settle(&part, group.is_apart).await {
                 Ok(decisions) => {
                     for (waiting, decision) in part.into_iter().zip(decisions) {
-                        match decision {
-                            Some(outcome) => reply(waiting.answer, outcome.map_err(BillingError::from)),
-                            None => {
-                                let account = waiting.charge.purchase.account.clone();
-                                held.entry(account).or_default().push(waiting);
-                            }
+                        if let Some(outcome) = decision {
+                            reply(waiting.answer, outcome.map_err(BillingError::from));
+                        } else {
+                            let account = waiting.charge.purchase.account.clone();
+                            held.entry(account).or_default().push(waiting);
                         }
                     }
                 }

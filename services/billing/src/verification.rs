@@ -57,7 +57,7 @@ enum Progress {
 struct Sum {
     account: String,
     last_entry: i64,
-    sum: i128,
+    total: i128,
     /// As told with the last entry.
     kept: i64,
     first_wrong: Option<i64>,
@@ -115,14 +115,14 @@ fn add(sum: &mut Option<Sum>, entry: WrittenEntry, verified: &mut Verified) {
     let sum = sum.get_or_insert_with(|| Sum {
         account: entry.account,
         last_entry: 0,
-        sum: 0,
+        total: 0,
         kept: 0,
         first_wrong: None,
     });
     sum.last_entry = entry.id;
     sum.kept = entry.kept;
-    sum.sum += i128::from(entry.amount);
-    if sum.sum != i128::from(entry.balance) && sum.first_wrong.is_none() {
+    sum.total += i128::from(entry.amount);
+    if sum.total != i128::from(entry.balance) && sum.first_wrong.is_none() {
         sum.first_wrong = Some(entry.id);
     }
 }
@@ -130,12 +130,12 @@ fn add(sum: &mut Option<Sum>, entry: WrittenEntry, verified: &mut Verified) {
 impl Sum {
     fn close(self, verified: &mut Verified) {
         verified.accounts += 1;
-        if self.sum != i128::from(self.kept) || self.first_wrong.is_some() {
-            let nearest = if self.sum < 0 { i64::MIN } else { i64::MAX };
+        if self.total != i128::from(self.kept) || self.first_wrong.is_some() {
+            let nearest = if self.total < 0 { i64::MIN } else { i64::MAX };
             verified.differences.push(Difference {
                 account: self.account,
                 balance: self.kept,
-                recomputed: i64::try_from(self.sum).unwrap_or(nearest),
+                recomputed: i64::try_from(self.total).unwrap_or(nearest),
                 entry: self.first_wrong,
             });
         }

@@ -10,6 +10,7 @@ use proto::keys::v1::key_service_client::KeyServiceClient;
 use proto::search::v1::search_service_client::SearchServiceClient;
 use proto::search::v1::{SearchPeopleRequest, SearchQuery};
 use serde_json::{Value, json};
+use sqlx::{Connection as _, PgConnection};
 use system_tests::world;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request};
@@ -253,6 +254,102 @@ fn credits_are_granted_once_and_told() {
         .map(|entry| entry["amount"].as_i64().unwrap())
         .collect();
     assert_eq!(amounts, [-1, 5]);
+}
+
+#[test]
+fn a_charge_is_refunded_and_an_entry_adjusted_by_dsctl() {
+    let account = world().poor_account();
+    world().operator.grant(&account.id, 5);
+    let _ = account.people(&json!({"limit": 1})).expect(200);
+    let [charge, grant] = &world().operator.ledger(&account.id)[..] else {
+        panic!("two entries")
+    };
+    let credits = |arguments: &[&str]| {
+        let arguments = [&["--json", "credits"], arguments, &["--account", &account.id]].concat();
+        dsctl(&arguments, "")
+    };
+    let (charge, grant) = (charge.id.to_string(), grant.id.to_string());
+    for replayed in [false, true] {
+        let refunded = json_of(&credits(&["refund", "--entry", &charge]));
+        assert_eq!(
+            (&refunded["amount"], &refunded["balance"], &refunded["replayed"]),
+            (&json!(1), &json!(5), &json!(replayed))
+        );
+    }
+    let refused = credits(&["refund", "--entry", &grant]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("entryId"));
+    let adjust = |amount: &str| {
+        credits(&[
+            "adjust", "--entry", &grant, "--amount", amount, "--id", "ticket 7",
+        ])
+    };
+    assert_eq!(json_of(&adjust("-2"))["balance"], 3);
+    assert_eq!(json_of(&adjust("-2"))["replayed"], true);
+    assert_eq!(adjust("-3").status.code(), Some(1));
+    let ledger = json_of(&credits(&["ledger"]));
+    let told = ledger["entries"].as_array().unwrap().iter().map(|entry| {
+        let corrects = entry["corrects"].as_i64().map(|corrects| corrects.to_string());
+        (
+            entry["cause"].as_str().unwrap(),
+            entry["amount"].as_i64().unwrap(),
+            corrects,
+        )
+    });
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [
+            ("adjustment", -2, Some(grant.clone())),
+            ("refund", 1, Some(charge.clone())),
+            ("people search", -1, None),
+            ("grant", 5, None),
+        ]
+    );
+}
+
+#[test]
+fn every_balance_is_verified_by_dsctl_and_the_ledger_is_beyond_the_services_reach() {
+    let account = world().account();
+    let _ = account.companies(&json!({"limit": 1})).expect(200);
+    let verify = || dsctl(&["--json", "credits", "verify"], "");
+    let fine = json_of(&verify());
+    assert_eq!(fine["differences"], json!([]));
+    assert!(fine["entries"].as_i64() >= Some(2) && fine["accounts"].as_i64() >= Some(1));
+    world().operator.block_on(async {
+        let mut database = PgConnection::connect(&world().environment.database_url_billing)
+            .await
+            .unwrap();
+        for statement in [
+            "UPDATE ledger_entries SET amount = 1",
+            "DELETE FROM ledger_entries",
+            "TRUNCATE ledger_entries",
+        ] {
+            let refused = sqlx::query(statement).execute(&mut database).await.unwrap_err();
+            assert!(
+                refused.to_string().contains("permission denied"),
+                "{statement}: {refused}"
+            );
+        }
+        // What is within its reach is found out.
+        let change = async |database: &mut PgConnection, by: i64| {
+            sqlx::query("UPDATE accounts SET balance = balance + $1 WHERE account_id = $2")
+                .bind(by)
+                .bind(&account.id)
+                .execute(database)
+                .await
+                .unwrap();
+        };
+        change(&mut database, 7).await;
+        let found = verify();
+        change(&mut database, -7).await;
+        assert_eq!(found.status.code(), Some(1));
+        let found: Value = serde_json::from_slice(&found.stdout).unwrap();
+        assert_eq!(
+            found["differences"],
+            json!([{"accountId": account.id, "balance": 100_006, "recomputed": 99_999, "entryId": null}])
+        );
+    });
+    assert_eq!(json_of(&verify())["differences"], json!([]));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod account;
 mod bare;
+mod billing;
 mod load;
 mod search;
 mod smoke;
@@ -31,6 +32,8 @@ enum Command {
         #[arg(long, default_value_t = 4)]
         seconds: u64,
     },
+    /// Charges a second, beside a transaction for each charge; on a system of its own.
+    Billing(billing::Billing),
     /// Search at size, beside Postgres on the same records; on a system of its own.
     Search(search::Search),
     /// The bare axum route, as a process of its own; prints its address.
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
             runtime.block_on(async {
                 match arguments.command {
                     Command::Smoke { seconds } => smoke::run(Duration::from_secs(seconds.max(1))).await,
+                    Command::Billing(billing) => billing.run().await,
                     Command::Search(search) => search.run().await,
                     Command::ServeBare => bare::serve().await,
                 }

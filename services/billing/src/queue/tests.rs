@@ -126,7 +126,7 @@ proptest! {
         const ROOM: usize = 20;
         let mut queue = Queue::new(ROOM);
         let mut model: BTreeMap<u8, VecDeque<usize>> = BTreeMap::new();
-        let mut out: VecDeque<(Group<u8, (u8, usize)>, bool)> = VecDeque::new();
+        let mut out: VecDeque<Group<u8, (u8, usize)>> = VecDeque::new();
         let mut busy = HashSet::new();
         for (number, step) in steps.into_iter().enumerate() {
             match step {
@@ -179,10 +179,10 @@ proptest! {
                             prop_assert!(counts.get(account).copied().unwrap_or(0) + group.accounts.len() >= most);
                         }
                     }
-                    out.push_back((group, can_wait));
+                    out.push_back(group);
                 }
                 Step::Finish { held } => {
-                    let Some((group, _)) = out.pop_front() else { continue };
+                    let Some(group) = out.pop_front() else { continue };
                     for (place, account) in group.accounts.iter().enumerate() {
                         busy.remove(account);
                         let is_held = held && place == 0 && !group.is_apart;

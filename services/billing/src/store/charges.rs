@@ -283,8 +283,8 @@ fn taken<'a>(
 ) -> impl Iterator<Item = (&'a Charge, Charged)> {
     let pairs = charges.iter().zip(decisions);
     pairs.filter_map(|(charge, decision)| {
-        let charged = (*decision)?.ok()?;
-        (charged.taken == Taken::Now).then_some((*charge, charged))
+        let outcome = (*decision)?.ok()?;
+        (outcome.taken == Taken::Now).then_some((*charge, outcome))
     })
 }
 

@@ -45,6 +45,8 @@ async fn make_role(pool: &PgPool) -> String {
         .await
         .unwrap();
     let role = format!("server\" of {database}");
+    // Of a run that was broken off.
+    run(pool, format!("DROP ROLE IF EXISTS {}", quoted(&role))).await;
     run(
         pool,
         format!("CREATE ROLE {} LOGIN PASSWORD '{PASSWORD}'", quoted(&role)),
