@@ -143,9 +143,17 @@ impl BillingService for Api {
         &self,
         _: Request<VerifyBalancesRequest>,
     ) -> Result<Response<Self::VerifyBalancesStream>, Status> {
-        let steps = stream::try_unfold(self.billing.verify(), async |mut verification| {
-            let verified = verification.step().await.map_err(BillingError::from)?;
-            Ok(verified.map(|verified| (VerifyBalancesResponse::from(verified), verification)))
+        let shutdown = self.billing.shutdown.clone();
+        let steps = stream::try_unfold(self.billing.verify(), move |mut verification| {
+            // It may take longer than a process that is told to stop has.
+            let is_draining = shutdown.is_draining();
+            async move {
+                if is_draining {
+                    return Err(ErrorCode::Unavailable.status("The service stops"));
+                }
+                let verified = verification.step().await.map_err(BillingError::from)?;
+                Ok(verified.map(|verified| (VerifyBalancesResponse::from(verified), verification)))
+            }
         });
         Ok(Response::new(steps.boxed()))
     }

@@ -115,7 +115,10 @@ async fn the_role_that_serves_does_its_work_and_can_not_rewrite_the_ledger(pool:
         bank.billing.store.remove_bindings(expired, 100).await.unwrap(),
         19
     );
-    while bank.billing.verify().step().await.unwrap().is_none() {}
+    let mut verification = bank.billing.verify();
+    while let Some(verified) = verification.step().await.unwrap() {
+        assert_eq!(verified.differences, []);
+    }
     bank.audit().await;
 
     for statement in [

@@ -1,17 +1,19 @@
 use billing::grpc;
+use futures::TryStreamExt as _;
 use prost::Message as _;
 use prost_types::FileDescriptorSet;
 use proto::billing::v1::billing_service_client::BillingServiceClient;
 use proto::billing::v1::{
-    ChargeRequest, GetBalanceRequest, GrantCreditsRequest, Idempotency, ListLedgerEntriesRequest, Operation,
-    PreviewChargeRequest, ledger_entry,
+    AdjustBalanceRequest, AdjustmentCause, ChargeRequest, GetBalanceRequest, GrantCreditsRequest,
+    Idempotency, ListLedgerEntriesRequest, Operation, PreviewChargeRequest, RefundCause, RefundChargeRequest,
+    VerifyBalancesRequest, ledger_entry,
 };
 use proto::error_code::ErrorCode;
 use proto::violation::from_status;
 use runtime::service_token::Scope;
 use sqlx::PgPool;
-use tonic::Code;
 use tonic::service::Routes;
+use tonic::{Code, Status};
 use uuid::Uuid;
 
 use crate::bank::open;
@@ -101,6 +103,103 @@ async fn credits_come_and_go_over_the_wire(pool: PgPool) {
         Some(ledger_entry::Cause::Grant(_))
     ));
     assert_eq!(second.next_page_token, "");
+}
+
+#[sqlx::test]
+async fn corrections_name_their_entry_over_the_wire(pool: PgPool) {
+    let mut client = client(&pool);
+    client.grant_credits(grant("g1", 3)).await.unwrap();
+    client.charge(charge(1)).await.unwrap();
+    let request = ListLedgerEntriesRequest {
+        account_id: "acct".into(),
+        ..Default::default()
+    };
+    let entries = async |client: &mut BillingServiceClient<Routes>| {
+        let page = client.list_ledger_entries(request.clone()).await.unwrap();
+        page.into_inner().entries
+    };
+    let [charged, granted] = &entries(&mut client).await[..] else {
+        panic!("two entries")
+    };
+    let refund = |entry_id| RefundChargeRequest {
+        account_id: "acct".into(),
+        entry_id,
+    };
+    for replayed in [false, true] {
+        let refunded = client
+            .refund_charge(refund(charged.id))
+            .await
+            .unwrap()
+            .into_inner();
+        assert_eq!(
+            (refunded.amount, refunded.balance, refunded.replayed),
+            (1, 3, replayed)
+        );
+    }
+    let adjust = |id: &str, amount| AdjustBalanceRequest {
+        account_id: "acct".into(),
+        adjustment_id: id.into(),
+        entry_id: granted.id,
+        amount,
+    };
+    for replayed in [false, true] {
+        let adjusted = client
+            .adjust_balance(adjust("a1", -2))
+            .await
+            .unwrap()
+            .into_inner();
+        assert_eq!((adjusted.balance, adjusted.replayed), (1, replayed));
+    }
+    let newest = entries(&mut client).await;
+    let causes = newest.iter().take(2).map(|entry| entry.cause.clone());
+    assert_eq!(
+        causes.collect::<Vec<_>>(),
+        [
+            Some(ledger_entry::Cause::Adjustment(AdjustmentCause {
+                adjustment_id: "a1".into(),
+                corrects: granted.id
+            })),
+            Some(ledger_entry::Cause::Refund(RefundCause { corrects: charged.id })),
+        ]
+    );
+    let field = |refused: &Status| from_status(refused)[0].field();
+    for entry in [granted.id, charged.id + 1_000] {
+        let refused = client.refund_charge(refund(entry)).await.unwrap_err();
+        assert_eq!(
+            (ErrorCode::of(&refused), field(&refused)),
+            (ErrorCode::ValidationError, "entryId".to_owned())
+        );
+    }
+    let refused = client.adjust_balance(adjust("a1", -1)).await.unwrap_err();
+    assert_eq!(field(&refused), "adjustmentId");
+    let refused = client.adjust_balance(adjust("a2", -2)).await.unwrap_err();
+    assert_eq!(ErrorCode::of(&refused), ErrorCode::InsufficientCredits);
+    let steps = client.verify_balances(VerifyBalancesRequest {}).await.unwrap();
+    let steps: Vec<_> = steps.into_inner().try_collect().await.unwrap();
+    assert_eq!(steps.iter().map(|step| step.entries).sum::<i64>(), 4, "{steps:?}");
+    assert!(steps.iter().all(|step| step.differences.is_empty()));
+}
+
+#[sqlx::test]
+async fn a_process_that_is_told_to_stop_does_not_verify_on(pool: PgPool) {
+    let bank = open(&pool);
+    bank.give("acct", 1).await;
+    let mut client = BillingServiceClient::new(grpc::service(bank.billing.clone()).routes);
+    let mut steps = client
+        .verify_balances(VerifyBalancesRequest {})
+        .await
+        .unwrap()
+        .into_inner();
+    assert_eq!(steps.message().await.unwrap().unwrap().entries, 1);
+    bank.shutdown.begin();
+    // What had been begun is told yet.
+    let stopped = loop {
+        match steps.message().await {
+            Ok(step) => assert!(step.is_some(), "it went on to its end"),
+            Err(stopped) => break stopped,
+        }
+    };
+    assert_eq!(stopped.code(), Code::Unavailable);
 }
 
 #[sqlx::test]
