@@ -2,13 +2,15 @@
 //!
 //! Settings are read and checked whole; the listeners are bound; telemetry, admin port and signals are set up; then the
 //! service runs until it is told to stop; what runs is finished within the grace time; telemetry is flushed.
-//! Exit status: 0 done, 1 failed, 2 refused for its settings.
+//! Exit status: 0 done, 1 failed, 2 refused for its settings. It leaves no core file, since that would hold every secret it
+//! knows.
 
 use std::future::Future;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use rustix::process::{Resource, Rlimit, setrlimit};
 use tokio::net::{TcpListener, TcpSocket};
 
 use crate::admin;
@@ -117,6 +119,13 @@ impl BaseConfig {
 /// The whole of a `main`.
 #[must_use]
 pub fn run<S: Service>() -> ExitCode {
+    let no_core_file = Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    if let Err(error) = setrlimit(Resource::Core, no_core_file) {
+        complain(&format!("{} can't forgo core files: {error}", S::NAME));
+    }
     #[expect(
         clippy::disallowed_methods,
         reason = "settings are the one reader of the environment"

@@ -5,6 +5,7 @@
 //! lock           held by the command that changes something
 //! run/NAME       process id and start of each process that was started
 //! logs/NAME.log  what it said
+//! settings/      what each of our processes is told, secrets too (mode 600)
 //! postgres/      the cluster (elsewhere if its user could not get there)
 //! redis/         the configuration
 //! index/         the search index, one folder for each replica
@@ -31,13 +32,16 @@ impl Folder {
             path.join("run"),
             path.join("logs"),
             path.join("bin"),
+            path.join("settings"),
         ] {
             fs::create_dir_all(&path).tried(|| format!("making {}", path.display()))?;
         }
         fs::set_permissions(path, Permissions::from_mode(0o711))
             .tried(|| format!("protecting {}", path.display()))?;
-        fs::set_permissions(path.join("logs"), Permissions::from_mode(0o700))
-            .tried(|| format!("protecting {}", path.join("logs").display()))?;
+        for own in [path.join("logs"), path.join("settings")] {
+            fs::set_permissions(&own, Permissions::from_mode(0o700))
+                .tried(|| format!("protecting {}", own.display()))?;
+        }
         Ok(Self(
             path.canonicalize()
                 .tried(|| format!("finding {}", path.display()))?,
@@ -68,6 +72,11 @@ impl Folder {
     /// The log of a process.
     pub(crate) fn log(&self, name: &str) -> PathBuf {
         self.0.join("logs").join(format!("{name}.log"))
+    }
+
+    /// The settings of a process of ours.
+    pub(crate) fn settings(&self, name: &str) -> PathBuf {
+        self.0.join("settings").join(format!("{name}.toml"))
     }
 
     /// The last lines of a log; empty if there is none.

@@ -11,7 +11,7 @@ use url::Url;
 
 use crate::daemon::{Daemon, Program, recorded};
 use crate::error::{Error, Tried as _};
-use crate::folder::Folder;
+use crate::folder::{Folder, write_private};
 use crate::ports::{self, Reserved};
 use crate::postgres::{self, Database, Durability, Role};
 use crate::redis;
@@ -195,18 +195,14 @@ impl Installation {
             for name in crate::daemon::settings_here().into_keys() {
                 command.env_remove(name);
             }
-            command
+            let mut settings = self.settings_of(service.into(), service)?;
+            let mut set = |name: &str, value| settings.insert(name.to_owned(), toml::Value::String(value));
+            set("database_url", database.url(&administrator, Role::Owner));
+            set("database_serving_role", database.role(Role::Server));
+            let name = format!("{}-migrate", service.name());
+            run(command
                 .arg("migrate")
-                .envs(self.settings_of(service.into())?)
-                .env(
-                    service.setting("database_url"),
-                    database.url(&administrator, Role::Owner),
-                )
-                .env(
-                    service.setting("database_serving_role"),
-                    database.role(Role::Server),
-                );
-            run(&mut command)?;
+                .envs(self.hand_over(&name, service, &settings)?))?;
         }
         Ok(())
     }
@@ -238,7 +234,11 @@ impl Installation {
             Part::Process(service, _) => {
                 let program = Program {
                     command: vec![self.binary(service.name())?.into(), "serve".into()],
-                    environment: self.settings_of(part)?,
+                    environment: self.hand_over(
+                        &part.to_string(),
+                        service,
+                        &self.settings_of(part, service)?,
+                    )?,
                 };
                 let Ports { listen, admin } = self.ports(part)?;
                 self.release(&[listen, admin]);
@@ -311,20 +311,35 @@ impl Installation {
         self.settings.insert(name.to_owned(), value.to_owned());
     }
 
-    /// The settings of a process, as its environment.
-    fn settings_of(&self, part: Part) -> Result<Vec<(String, String)>, Error> {
-        let Part::Process(service, _) = part else {
-            return Ok(Vec::new());
-        };
+    /// The settings of a process.
+    fn settings_of(&self, part: Part, service: Service) -> Result<toml::Table, Error> {
         let url = self.database_url(service)?;
         let index = service::index_folder(&self.folder, part);
         let own = service::settings(service, self.ports(part)?, &index, &self.state, &url);
         let prefix = service.setting("");
-        let further = self.settings.iter().filter(|(name, _)| name.starts_with(&prefix));
+        let further = self
+            .settings
+            .iter()
+            .filter_map(|(name, value)| Some((name.strip_prefix(&prefix)?.to_lowercase(), value.clone())));
         Ok(own
             .into_iter()
-            .chain(further.map(|(name, value)| (name.clone(), value.clone())))
+            .map(|(name, value)| (name.to_owned(), value))
+            .chain(further)
+            .map(|(name, value)| (name, toml::Value::String(value)))
             .collect())
+    }
+
+    /// Writes settings for a process, and names their file as its environment has to: a secret in an environment can be
+    /// read by whoever may look at the process, and is inherited by whatever it starts.
+    fn hand_over(
+        &self,
+        name: &str,
+        service: Service,
+        settings: &toml::Table,
+    ) -> Result<Vec<(String, String)>, Error> {
+        let path = self.folder.settings(name);
+        write_private(&path, settings.to_string().as_bytes())?;
+        Ok(vec![(service.setting("config"), path.display().to_string())])
     }
 
     /// The ports of a process.

@@ -91,14 +91,14 @@ impl Part {
     }
 }
 
-/// The settings of a process.
+/// The settings of a process, by name.
 pub(crate) fn settings(
     service: Service,
     ports: Ports,
     index: &Path,
     state: &State,
     database_url: &str,
-) -> Vec<(String, String)> {
+) -> Vec<(&'static str, String)> {
     let secrets = &state.secrets;
     let accepted = format!(
         "gateway:search+keys+verify+charge:{},operator:search+keys+verify+charge+admin:{}",
@@ -139,9 +139,6 @@ pub(crate) fn settings(
         ]),
     }
     settings
-        .into_iter()
-        .map(|(name, value)| (service.setting(name), value))
-        .collect()
 }
 
 /// Redis's address with its password.
