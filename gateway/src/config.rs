@@ -201,6 +201,10 @@ fn read_session(settings: &mut Settings) -> (SessionRules, SessionKeys) {
             "account_id".to_owned(),
             "Claim of session tokens that holds the account; where it is not there, sub does.",
         ),
+        max_lifetime: settings.optional(
+            "session_max_lifetime",
+            "Longest time until a session token may expire, such as 24h; none: any.",
+        ),
     };
     let keys = session_keys(algorithm, secret, public_key, jwks_url).unwrap_or_else(|problem| {
         settings.contradiction(problem);

@@ -48,7 +48,7 @@ impl Service for GatewayService {
         }
         let gateway = Gateway {
             api_keys: ApiKeys::new(upstreams.clone(), changes),
-            sessions: Sessions::new(&config.session_rules, config.session_keys),
+            sessions: Sessions::new(&config.session_rules, config.session_keys, ambient.clone()),
             rate: RateLimiter::start(config.pace, config.redis, config.redis_budget, &shutdown),
             credits: Credits::new(upstreams.clone(), config.costs, ambient.clone(), shutdown.clone()),
             upstreams,

@@ -43,7 +43,7 @@ fn gateway() -> Gateway {
     .unwrap();
     Gateway {
         api_keys: ApiKeys::new(upstreams.clone(), Arc::new(KeyChanges::default())),
-        sessions: Sessions::new(&config.session_rules, config.session_keys),
+        sessions: Sessions::new(&config.session_rules, config.session_keys, ambient.clone()),
         rate: RateLimiter::start(config.pace, config.redis, config.redis_budget, &shutdown),
         credits: Credits::new(upstreams.clone(), config.costs, ambient.clone(), shutdown),
         upstreams,

@@ -1,16 +1,19 @@
 //! Tokens of every kind, each against each rule.
 
 use aws_lc_rs::encoding::AsDer as _;
-use aws_lc_rs::rsa;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _};
+use aws_lc_rs::{hmac, rsa};
 use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use http::HeaderValue;
 use jsonwebtoken::{EncodingKey, Header, encode};
 use runtime::ambient::Ambient;
 use serde_json::json;
+use serde_json::value::RawValue;
 
 use super::*;
+
+mod published;
 
 const SECRET: &[u8] = b"a secret of the tests, with 32 characters or more";
 
@@ -20,7 +23,12 @@ fn rules(algorithm: Algorithm) -> SessionRules {
         issuer: None,
         audience: Vec::new(),
         account_claim: "account_id".to_owned(),
+        max_lifetime: None,
     }
+}
+
+fn sessions_by(rules: &SessionRules, keys: SessionKeys) -> Sessions {
+    Sessions::new(rules, keys, Ambient::system())
 }
 
 fn hs256() -> SessionKeys {
@@ -31,7 +39,7 @@ fn in_seconds(seconds: i64) -> i64 {
     Ambient::system().now().timestamp() + seconds
 }
 
-fn signed(claims: &Value) -> String {
+fn signed(claims: &impl serde::Serialize) -> String {
     encode(
         &Header::new(Algorithm::HS256),
         claims,
@@ -64,7 +72,7 @@ async fn account(sessions: &Sessions, token: &str) -> Option<String> {
 
 #[tokio::test]
 async fn a_token_with_conditions_that_nobody_knows_is_refused() {
-    let sessions = Sessions::new(&rules(Algorithm::HS256), hs256());
+    let sessions = sessions_by(&rules(Algorithm::HS256), hs256());
     let claims = json!({"exp": in_seconds(60), "account_id": "acme"});
     for (crit, expected) in [(None, Some("acme")), (Some(vec!["b64".to_owned()]), None)] {
         let header = Header {
@@ -78,7 +86,7 @@ async fn a_token_with_conditions_that_nobody_knows_is_refused() {
 
 #[tokio::test]
 async fn a_valid_token_names_its_account() {
-    let sessions = Sessions::new(&rules(Algorithm::HS256), hs256());
+    let sessions = sessions_by(&rules(Algorithm::HS256), hs256());
     let exp = in_seconds(60);
     for claims in [
         json!({"exp": exp, "account_id": "acme"}),
@@ -107,14 +115,14 @@ async fn a_valid_token_names_its_account() {
     };
     let token = signed(&json!({"exp": exp, "tenant": "t", "account_id": "acme"}));
     assert_eq!(
-        account(&Sessions::new(&tenant, hs256()), &token).await.as_deref(),
+        account(&sessions_by(&tenant, hs256()), &token).await.as_deref(),
         Some("t")
     );
 }
 
 #[tokio::test]
 async fn whatever_is_wrong_with_the_claims_it_is_refused() {
-    let sessions = Sessions::new(&rules(Algorithm::HS256), hs256());
+    let sessions = sessions_by(&rules(Algorithm::HS256), hs256());
     let exp = in_seconds(60);
     for claims in [
         json!({"account_id": "acme"}),
@@ -145,7 +153,7 @@ async fn issuer_and_audience_are_required_where_they_are_configured() {
         audience: vec!["api".to_owned(), "dashboard".to_owned()],
         ..rules(Algorithm::HS256)
     };
-    let sessions = Sessions::new(&rules, hs256());
+    let sessions = sessions_by(&rules, hs256());
     let exp = in_seconds(60);
     let claims = |iss: Value, aud: Value| json!({"exp": exp, "account_id": "acme", "iss": iss, "aud": aud});
     let issuer = json!("https://issuer.example");
@@ -177,7 +185,7 @@ async fn issuer_and_audience_are_required_where_they_are_configured() {
 
 #[tokio::test]
 async fn what_is_no_token_of_ours_is_refused() {
-    let sessions = Sessions::new(&rules(Algorithm::HS256), hs256());
+    let sessions = sessions_by(&rules(Algorithm::HS256), hs256());
     let claims = json!({"exp": in_seconds(60), "account_id": "acme"});
     let good = signed(&claims);
     let (body, signature) = good.rsplit_once('.').unwrap();
@@ -260,7 +268,7 @@ fn es256() -> (EncodingKey, EcdsaKeyPair) {
 async fn a_public_key_verifies_and_never_serves_as_a_shared_secret() {
     let (signing, public) = rs256();
     let fixed = SessionKeys::Fixed(Arc::new(DecodingKey::from_rsa_pem(&public).unwrap()));
-    let sessions = Sessions::new(&rules(Algorithm::RS256), fixed);
+    let sessions = sessions_by(&rules(Algorithm::RS256), fixed);
     let claims = json!({"exp": in_seconds(60), "account_id": "acme"});
     let good = encode(&Header::new(Algorithm::RS256), &claims, &signing).unwrap();
     assert_eq!(account(&sessions, &good).await.as_deref(), Some("acme"));
@@ -280,7 +288,7 @@ async fn a_public_key_verifies_and_never_serves_as_a_shared_secret() {
         "the algorithm is the configured one"
     );
     assert_eq!(
-        account(&Sessions::new(&rules(Algorithm::HS256), hs256()), &good).await,
+        account(&sessions_by(&rules(Algorithm::HS256), hs256()), &good).await,
         None
     );
 }
@@ -290,7 +298,7 @@ async fn an_ed25519_key_verifies() {
     let pair = Ed25519KeyPair::generate().unwrap();
     let private = pair.to_pkcs8v1().unwrap();
     let key = DecodingKey::from_ed_der(pair.public_key().as_ref());
-    let sessions = Sessions::new(&rules(Algorithm::EdDSA), SessionKeys::Fixed(Arc::new(key)));
+    let sessions = sessions_by(&rules(Algorithm::EdDSA), SessionKeys::Fixed(Arc::new(key)));
     let claims = json!({"exp": in_seconds(60), "account_id": "acme"});
     let good = encode(
         &Header::new(Algorithm::EdDSA),
@@ -301,94 +309,116 @@ async fn an_ed25519_key_verifies() {
     assert_eq!(account(&sessions, &good).await.as_deref(), Some("acme"));
 }
 
-/// The public half as a JSON Web Key.
-fn jwk(id: &str, pair: &EcdsaKeyPair) -> Value {
-    let point = pair.public_key().as_ref();
-    let coordinate = |bytes: &[u8]| BASE64_URL_SAFE_NO_PAD.encode(bytes);
-    json!({"kty": "EC", "crv": "P-256", "kid": id, "use": "sig", "alg": "ES256",
-           "x": coordinate(&point[1..33]), "y": coordinate(&point[33..65])})
+/// Signed like a good one, whatever it says.
+fn signed_text(header: &str, claims: &str) -> String {
+    let signed = format!(
+        "{}.{}",
+        BASE64_URL_SAFE_NO_PAD.encode(header),
+        BASE64_URL_SAFE_NO_PAD.encode(claims)
+    );
+    let key = hmac::Key::new(hmac::HMAC_SHA256, SECRET);
+    let signature = hmac::sign(&key, signed.as_bytes());
+    format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature))
 }
 
-fn token_of(key: &EncodingKey, id: Option<&str>) -> String {
+#[tokio::test]
+async fn what_stands_twice_counts_for_nothing() {
+    let sessions = sessions_by(&rules(Algorithm::HS256), hs256());
+    let (header, exp) = (r#"{"alg":"HS256"}"#, in_seconds(60));
+    let once = format!(r#"{{"exp":{exp},"account_id":"acme"}}"#);
+    let good = signed_text(header, &once);
+    assert_eq!(account(&sessions, &good).await.as_deref(), Some("acme"));
+    for twice in [
+        format!(r#"{{"exp":{exp},"account_id":"acme","account_id":"other"}}"#),
+        format!(r#"{{"exp":{exp},"account_id":"acme","account_id":"acme"}}"#),
+        format!(r#"{{"exp":{exp},"account_id":"acme","account\u005fid":"other"}}"#),
+        format!(r#"{{"exp":1,"account_id":"acme","exp":{exp}}}"#),
+        format!(r#"{{"exp":{exp},"account_id":"acme","exp":1}}"#),
+        format!(
+            r#"{{"exp":{exp},"account_id":"acme","nbf":{0},"nbf":1}}"#,
+            exp + 60
+        ),
+        format!(r#"{{"exp":{exp},"sub":"acme","sub":"other"}}"#),
+    ] {
+        assert_eq!(
+            account(&sessions, &signed_text(header, &twice)).await,
+            None,
+            "{twice}"
+        );
+    }
+    for header in [
+        r#"{"alg":"HS256","alg":"none"}"#,
+        r#"{"alg":"none","alg":"HS256"}"#,
+        r#"{"alg":"HS256","kid":"a","kid":"b"}"#,
+        r#"{"alg":"HS256","kid":7}"#,
+        r#"{"alg":["HS256"]}"#,
+        "[]",
+    ] {
+        assert_eq!(
+            account(&sessions, &signed_text(header, &once)).await,
+            None,
+            "{header}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_far_future_is_a_time_and_may_be_bounded() {
+    let any = sessions_by(&rules(Algorithm::HS256), hs256());
+    let bounded = SessionRules {
+        max_lifetime: Some(Duration::from_hours(1)),
+        ..rules(Algorithm::HS256)
+    };
+    let bounded = sessions_by(&bounded, hs256());
+    // (`exp` as it stands, whether it counts at all, whether it counts where an hour is the longest)
+    let cases = [
+        (in_seconds(3_600).to_string(), true, true),
+        (format!("{}.5", in_seconds(3_500)), true, true),
+        (in_seconds(3_700).to_string(), true, false),
+        // The last second of the year 9999.
+        ("253402300799".to_owned(), true, false),
+        (u64::MAX.to_string(), true, false),
+        ("18446744073709551616".to_owned(), false, false),
+        ("1e300".to_owned(), false, false),
+        (in_seconds(-3_600).to_string(), false, false),
+    ];
+    for (exp, counts, counts_bounded) in cases {
+        let claims = format!(r#"{{"exp":{exp},"account_id":"acme"}}"#);
+        let token = signed(&RawValue::from_string(claims).unwrap());
+        assert_eq!(account(&any, &token).await.is_some(), counts, "{exp}");
+        assert_eq!(account(&bounded, &token).await.is_some(), counts_bounded, "{exp}");
+    }
+    let later =
+        json!({"exp": in_seconds(9_000_000_000), "nbf": in_seconds(8_000_000_000_i64), "account_id": "acme"});
+    assert_eq!(account(&any, &signed(&later)).await, None);
+}
+
+#[tokio::test]
+async fn a_token_that_is_too_long_is_refused_however_good_it_is() {
+    let sessions = sessions_by(&rules(Algorithm::HS256), hs256());
+    let of_length = |padding: usize| {
+        signed(&json!({"exp": in_seconds(60), "account_id": "acme", "padding": "x".repeat(padding)}))
+    };
+    let (longest, longer) = (of_length(12_000), of_length(12_400));
+    assert!(longest.len() <= MAX_LENGTH && longer.len() > MAX_LENGTH);
+    assert_eq!(account(&sessions, &longest).await.as_deref(), Some("acme"));
+    assert_eq!(account(&sessions, &longer).await, None);
+}
+
+#[tokio::test]
+async fn keys_that_a_token_brings_along_are_not_looked_at() {
+    let (signing, pair) = es256();
     let claims = json!({"exp": in_seconds(60), "account_id": "acme"});
-    let header = Header {
-        kid: id.map(str::to_owned),
+    let brought = Header {
+        jwk: serde_json::from_value(published::jwk("x", &pair)).unwrap(),
+        jku: Some("http://127.0.0.1:1/jwks".to_owned()),
+        x5u: Some("http://127.0.0.1:1/x".to_owned()),
+        kid: Some("../../dev/null".to_owned()),
         ..Header::new(Algorithm::ES256)
     };
-    encode(&header, &claims, key).unwrap()
-}
-
-#[tokio::test]
-async fn published_keys_are_fetched_when_they_are_needed_and_not_more_often() {
-    let ((first, first_pair), (second, second_pair)) = (es256(), es256());
-    let encryption = {
-        let mut key = jwk("first", &second_pair);
-        key["use"] = json!("enc");
-        key
-    };
-    let unreadable = json!({"kty": "unheard of", "kid": "x"});
-    let set = json!({"keys": [unreadable, encryption, jwk("first", &first_pair)]});
-    let (url, fetches, shutdown) = serve(set).await;
-    let jwks = Arc::new(Jwks::new(url, Algorithm::ES256).unwrap());
-    let sessions = Sessions::new(&rules(Algorithm::ES256), SessionKeys::Published(jwks));
-    assert_eq!(
-        account(&sessions, &token_of(&first, Some("first")))
-            .await
-            .as_deref(),
-        Some("acme")
-    );
-    assert_eq!(
-        account(&sessions, &token_of(&first, None)).await.as_deref(),
-        Some("acme"),
-        "the only one there is"
-    );
-    for _ in 0..5 {
-        assert_eq!(account(&sessions, &token_of(&second, Some("second"))).await, None);
-    }
-    assert_eq!(account(&sessions, &token_of(&second, Some("first"))).await, None);
-    assert_eq!(
-        fetches.load(std::sync::atomic::Ordering::SeqCst),
-        1,
-        "unknown names cause no traffic"
-    );
-    shutdown.begin();
-}
-
-#[tokio::test]
-async fn while_no_keys_could_be_fetched_nobody_is_told_that_its_token_is_bad() {
-    let jwks = Arc::new(Jwks::new("http://127.0.0.1:1/".to_owned(), Algorithm::ES256).unwrap());
-    let sessions = Sessions::new(&rules(Algorithm::ES256), SessionKeys::Published(jwks));
-    let header = HeaderValue::from_str(&format!("Bearer {}", token_of(&es256().0, Some("x")))).unwrap();
-    let headers = HeaderMap::from_iter([(http::header::AUTHORIZATION, header)]);
-    assert_eq!(
-        sessions.authenticate(&headers).await.unwrap_err().code(),
-        ErrorCode::Unavailable
-    );
-}
-
-/// Publishes the set and counts how often it is fetched.
-async fn serve(
-    set: Value,
-) -> (
-    String,
-    Arc<std::sync::atomic::AtomicUsize>,
-    runtime::shutdown::Shutdown,
-) {
-    let (fetches, shutdown) = (
-        Arc::<std::sync::atomic::AtomicUsize>::default(),
-        runtime::shutdown::Shutdown::new(),
-    );
-    let counted = Arc::clone(&fetches);
-    let router = axum::Router::new().route(
-        "/jwks",
-        axum::routing::get(async move || {
-            counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-            axum::Json(set)
-        }),
-    );
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/jwks", listener.local_addr().unwrap());
-    let serving = shutdown.clone();
-    shutdown.spawn(async move { crate::server::serve(listener, router, &Ambient::system(), &serving).await });
-    (url, fetches, shutdown)
+    let token = encode(&brought, &claims, &signing).unwrap();
+    let (_, other) = es256();
+    let keys = DecodingKey::from_jwk(&serde_json::from_value(published::jwk("x", &other)).unwrap()).unwrap();
+    let sessions = sessions_by(&rules(Algorithm::ES256), SessionKeys::Fixed(Arc::new(keys)));
+    assert_eq!(account(&sessions, &token).await, None);
 }
