@@ -51,7 +51,8 @@ impl KeysConfig {
             "previous_pepper",
             MIN_PEPPER_LENGTH,
             "A second pepper that still counts. To change the pepper: set the new one here on every replica, then \
-             swap the two, then drop the old one when it is no longer in use.",
+             swap the two, then drop the old one when the metric keys_active{pepper=\"previous\"} is 0 or the keys \
+             that are left may stop: they have not been used since, and work again once regenerated.",
         );
         if previous_pepper
             .as_ref()

@@ -6,6 +6,7 @@ use keys::announce::Announcer;
 use keys::config::KeysConfig;
 use keys::grpc;
 use keys::keys::Keys;
+use keys::pepper_change;
 use keys::store::{Store, schema};
 use keys::usage::Usage;
 use runtime::grpc_server;
@@ -39,6 +40,10 @@ impl Service for KeysProcess {
             ambient: process.ambient.clone(),
             shutdown: process.shutdown.clone(),
         };
+        pepper_change::begin(&keys.store, &keys.peppers).await?;
+        let (store, peppers) = (keys.store.clone(), keys.peppers.clone());
+        let counting = pepper_change::keep_counting(store, peppers, process.shutdown.clone());
+        process.shutdown.spawn_critical("pepper change", counting);
         let (usage, store) = (keys.usage.clone(), keys.store.clone());
         let writing = usage.keep_writing(store, config.last_used_flush, process.shutdown.clone());
         process.shutdown.spawn_critical("last used", writing);

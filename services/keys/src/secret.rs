@@ -5,12 +5,7 @@
 //! each other, so that no comparison can tell by its time how near a guess came; the index compares hashes of what was
 //! sent, which a caller without the pepper can't steer.
 //!
-//! # Changing the pepper
-//! Two peppers count at a time. A key hashed with the previous one goes on working and is hashed anew with the
-//! current one when it is next used. To change without a key refused anywhere:
-//! 1. give every replica the new pepper as `previous_pepper` (all of them then know both);
-//! 2. swap the two, replica by replica;
-//! 3. when no row has the old one's `pepper_id` any more, or those that do may stop working, drop `previous_pepper`.
+//! Two peppers count at a time: how one is changed for another is told in [`crate::pepper_change`].
 
 use std::fmt;
 

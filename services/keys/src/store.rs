@@ -244,6 +244,16 @@ impl Store {
         Ok(())
     }
 
+    /// How many active keys are hashed with each pepper, by its id. Looks at every key.
+    pub async fn active_by_pepper(&self) -> Result<Vec<(String, i64)>, StoreError> {
+        let counts = sqlx::query_as(
+            "SELECT pepper_id, count(*) FROM keys WHERE revoked_at IS NULL GROUP BY pepper_id",
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        Ok(counts)
+    }
+
     /// The account's own rate.
     pub async fn rate(&self, account: &AccountId) -> Result<Option<Rate>, StoreError> {
         let row = sqlx::query("SELECT requests, window_ms FROM rates WHERE account_id = $1")

@@ -6,6 +6,7 @@ mod abandonment;
 mod announcements;
 mod fixture;
 mod life_cycle;
+mod pepper_change;
 mod process;
 mod usage;
 mod verification;

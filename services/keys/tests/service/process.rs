@@ -14,7 +14,7 @@ use tonic::transport::Channel;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
-use crate::fixture::{redis_url, until};
+use crate::fixture::{account, create, keys, redis_url, until};
 
 const PEPPER: &str = "a pepper of thirty-two characters";
 const TOKEN: &str = "a-token-for-tests-long-enough";
@@ -104,10 +104,12 @@ struct Serving {
 
 /// Starts the process and reads from its log where it serves.
 async fn serve(pool: &PgPool) -> Serving {
-    let mut child = command(pool, &["serve", "--log-filter", "debug"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    serve_by(command(pool, &["serve", "--log-filter", "debug"])).await
+}
+
+/// Starts the process by this command and reads from its log where it serves.
+async fn serve_by(mut command: Command) -> Serving {
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let field = |line: &str, name: &str| {
         let value = line.split_once(&format!("{name}="))?.1;
@@ -139,12 +141,18 @@ async fn serve(pool: &PgPool) -> Serving {
 impl Serving {
     /// The status line of an answer of the admin port.
     async fn status(&self, path: &str) -> String {
+        let answer = self.answer(path).await;
+        answer.lines().next().unwrap_or_default().to_owned()
+    }
+
+    /// An answer of the admin port.
+    async fn answer(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(&self.admin_address).await.unwrap();
         let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
-        answer.lines().next().unwrap_or_default().to_owned()
+        answer
     }
 }
 
@@ -297,4 +305,30 @@ async fn a_database_that_is_not_there_is_told_and_not_waited_for(pool: PgPool) {
         .unwrap();
     assert_eq!(refused.status.code(), Some(1), "{}", text(&refused));
     assert!(text(&refused).contains("there_is_none"), "{}", text(&refused));
+}
+
+#[sqlx::test]
+async fn with_a_pepper_of_another_database_it_does_not_serve(pool: PgPool) {
+    const THEIRS: &str = "the current pepper of the tests, long enough";
+    create(&keys(&pool), &account("acme"), "x").await;
+    let refused = command(&pool, &["serve"]).output().await.unwrap();
+    let told = text(&refused);
+    assert_eq!(refused.status.code(), Some(1), "{told}");
+    assert!(
+        told.contains("none of the 1 active keys was hashed with pepper"),
+        "{told}"
+    );
+    assert!(!told.contains(PEPPER), "{told}");
+    let mut command = command(&pool, &["serve"]);
+    command.env("DS_KEYS__PREVIOUS_PEPPER", THEIRS);
+    let serving = serve_by(command).await;
+    until("it is ready", async || {
+        serving.status("/readyz").await.contains("200")
+    })
+    .await;
+    let metrics = serving.answer("/metrics").await;
+    assert!(
+        metrics.contains("keys_active{pepper=\"previous\"} 1"),
+        "{metrics}"
+    );
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use keys::secret::{Peppers, generate};
+use keys::secret::generate;
 use proto::rate::Rate;
 use sqlx::PgPool;
 
-use crate::fixture::{account, create, keys, opens, pepper};
+use crate::fixture::{account, create, keys, pepper};
 
 #[sqlx::test]
 async fn a_secret_opens_its_own_key_and_no_other(pool: PgPool) {
@@ -82,43 +82,4 @@ async fn the_database_holds_no_secret(pool: PgPool) {
     }
     assert_eq!(hash, pepper("current").hash(&second).hash);
     assert_ne!(hash, pepper("other").hash(&second).hash);
-}
-
-#[sqlx::test]
-async fn a_pepper_is_changed_without_a_key_refused(pool: PgPool) {
-    let acme = account("acme");
-    let with = |current: &str, previous: Option<&str>| {
-        let mut keys = keys(&pool);
-        keys.peppers = Peppers {
-            current: pepper(current),
-            previous: previous.map(pepper),
-        };
-        keys
-    };
-    let old = with("old", None);
-    let (used, used_secret) = create(&old, &acme, "used").await;
-    old.ambient.advance(chrono::TimeDelta::seconds(1));
-    let (_, idle_secret) = create(&old, &acme, "idle").await;
-
-    // Every replica learns the new one, then they swap: keys of either open at both.
-    let (learnt, swapped) = (with("old", Some("new")), with("new", Some("old")));
-    for keys in [&learnt, &swapped] {
-        assert_eq!(opens(keys, &used_secret).await, Some(used.id));
-    }
-    swapped.usage.flush(&swapped.store).await.unwrap();
-    for keys in [&learnt, &swapped] {
-        assert_eq!(opens(keys, &used_secret).await, Some(used.id));
-        assert!(opens(keys, &idle_secret).await.is_some());
-    }
-
-    // The old one is dropped: what was used meanwhile works, and the rows told what would not.
-    let new = with("new", None);
-    assert_eq!(opens(&new, &used_secret).await, Some(used.id));
-    assert_eq!(opens(&new, &idle_secret).await, None);
-    let left: i64 = sqlx::query_scalar("SELECT count(*) FROM keys WHERE pepper_id = $1")
-        .bind(pepper("old").id())
-        .fetch_one(&pool)
-        .await
-        .unwrap();
-    assert_eq!(left, 1);
 }
