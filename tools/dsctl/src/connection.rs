@@ -3,7 +3,7 @@
 //! Addresses come from flags or the environment as `./dev env` prints it. Secrets come from the environment alone:
 //! what stands in a command line can be read by every user of the machine.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Code, Request, Status};
 use tonic_types::StatusExt as _;
 
@@ -74,6 +74,26 @@ pub(crate) struct Connection {
         help_heading = "Addresses"
     )]
     tls_authority: Option<PathBuf>,
+    /// PEM file with the certificate shown to services that ask for one (mTLS)
+    #[arg(
+        long,
+        global = true,
+        env = "TLS_CLIENT_CERTIFICATE",
+        value_name = "FILE",
+        help_heading = "Addresses",
+        requires = "tls_client_key"
+    )]
+    tls_client_certificate: Option<PathBuf>,
+    /// PEM file with the key of that certificate
+    #[arg(
+        long,
+        global = true,
+        env = "TLS_CLIENT_KEY",
+        value_name = "FILE",
+        help_heading = "Addresses",
+        requires = "tls_client_certificate"
+    )]
+    tls_client_key: Option<PathBuf>,
 }
 
 /// A secret of the environment.
@@ -178,6 +198,11 @@ impl Connection {
             if let Some(pem) = self.tls_authority()? {
                 tls = tls.ca_certificate(Certificate::from_pem(pem));
             }
+            if let (Some(certificate), Some(key)) = (&self.tls_client_certificate, &self.tls_client_key) {
+                let certificate = read_pem(certificate, "--tls-client-certificate takes a PEM file")?;
+                let key = read_pem(key, "--tls-client-key takes a PEM file")?;
+                tls = tls.identity(Identity::from_pem(certificate, key));
+            }
             endpoint = endpoint.tls_config(tls).map_err(unusable)?;
         }
         let channel = endpoint.connect().await.map_err(|error| {
@@ -234,15 +259,18 @@ impl Connection {
     }
 
     fn tls_authority(&self) -> Result<Option<Vec<u8>>, Failure> {
-        let Some(path) = &self.tls_authority else {
-            return Ok(None);
-        };
-        std::fs::read(path).map(Some).map_err(|error| Failure::File {
-            path: path.display().to_string(),
-            error,
-            hint: "--tls-authority takes a PEM file",
-        })
+        let path = self.tls_authority.as_deref();
+        path.map(|path| read_pem(path, "--tls-authority takes a PEM file"))
+            .transpose()
     }
+}
+
+fn read_pem(path: &Path, hint: &'static str) -> Result<Vec<u8>, Failure> {
+    std::fs::read(path).map_err(|error| Failure::File {
+        path: path.display().to_string(),
+        error,
+        hint,
+    })
 }
 
 /// What a service refused with, in words.
