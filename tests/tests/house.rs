@@ -213,3 +213,30 @@ fn every_path_on_the_map_exists() {
         .collect();
     assert_none(&problems);
 }
+
+#[test]
+fn every_test_that_the_threat_model_names_exists() {
+    let model = read(&root().join("docs/security.md"));
+    let named: Vec<(&str, &str)> = model
+        .split('`')
+        .filter_map(|code| code.split_once(".rs::"))
+        .collect();
+    assert!(named.len() > 20, "the tests were not found");
+    let is_there = |(file, test): &(&str, &str)| {
+        let source = fs::read_to_string(root().join(format!("{file}.rs"))).unwrap_or_default();
+        let mut lines = source.lines().map(str::trim);
+        // Its attribute stands above it.
+        let attributed = |line: &str| line.starts_with("#[") && line.contains("test");
+        let mut tested = false;
+        lines.any(|line| {
+            let found = tested && line.contains(&format!("fn {test}("));
+            tested = attributed(line) || (tested && !line.is_empty() && !line.contains("fn "));
+            found
+        })
+    };
+    let missing = named.iter().filter(|named| !is_there(named));
+    let problems: Vec<String> = missing
+        .map(|(file, test)| format!("docs/security.md names {file}.rs::{test}, which is not there"))
+        .collect();
+    assert_none(&problems);
+}
