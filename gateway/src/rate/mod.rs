@@ -5,7 +5,7 @@
 
 pub mod gcra;
 pub mod headers;
-mod local;
+pub(crate) mod local;
 mod shared;
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use self::shared::SharedLimiter;
 pub struct RateLimiter {
     default_pace: Pace,
     shared: Arc<SharedLimiter>,
-    local: Arc<LocalLimiter>,
+    local: Arc<LocalLimiter<String>>,
 }
 
 impl RateLimiter {
@@ -46,7 +46,8 @@ impl RateLimiter {
     /// Counts a request of the account, at its own rate or the default, and decides whether it passes.
     pub async fn take(&self, account_id: &str, own_pace: Option<Pace>) -> Allowance {
         let pace = own_pace.unwrap_or(self.default_pace);
-        let decision = match self.shared.take(account_id, pace).await {
+        let remembered_us = self.local.ahead_us(account_id);
+        let decision = match self.shared.take(account_id, pace, remembered_us).await {
             Some(decision) => {
                 self.local.note(account_id, decision);
                 decision

@@ -32,7 +32,7 @@ const TIMEOUTS_TOLERATED: u32 = 3;
 /// What is in front of an account's id in the name of its state.
 const KEY_PREFIX: &str = "rate:";
 
-/// The script, for the test that holds it against the model.
+/// The script, for the tests that hold it against the model.
 pub(super) const SCRIPT: &str = include_str!("gcra.lua");
 
 /// A connection, and which one since the start it is: what fails on an earlier one says nothing of it.
@@ -63,14 +63,19 @@ impl SharedLimiter {
         }
     }
 
-    /// Decides on a request of the account; none if Redis can't do that now.
-    pub(super) async fn take(&self, account_id: &str, pace: Pace) -> Option<Decision> {
+    /// Decides on a request of the account; none if Redis can't do that now. What this gateway remembers of the account
+    /// counts if Redis has nothing on it.
+    pub(super) async fn take(&self, account_id: &str, pace: Pace, remembered_us: u64) -> Option<Decision> {
         let Connection { number, mut redis } = self
             .connection
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()?;
-        let asked = self.ask(&mut redis, account_id, pace.interval_us(), pace.burst_us());
+        let asked = self.ask(
+            &mut redis,
+            account_id,
+            [pace.interval_us(), pace.burst_us(), remembered_us],
+        );
         match timeout(self.budget, asked).await {
             Ok(Ok(decision)) => {
                 self.timeouts.store(0, Ordering::Relaxed);
@@ -93,11 +98,10 @@ impl SharedLimiter {
         &self,
         redis: &mut MultiplexedConnection,
         account_id: &str,
-        interval_us: u64,
-        burst_us: u64,
+        arguments: [u64; 3],
     ) -> Result<Decision, RedisError> {
         let mut invocation = self.script.key(format!("{KEY_PREFIX}{account_id}"));
-        invocation.arg(interval_us).arg(burst_us);
+        invocation.arg(&arguments[..]);
         let (passes, ahead_us): (u8, u64) = invocation.invoke_async(redis).await?;
         Ok(Decision {
             passes: passes == 1,
@@ -141,7 +145,7 @@ impl SharedLimiter {
             .get_multiplexed_async_connection_with_config(&config)
             .await?;
         self.script.load_async(&mut connection).await?;
-        match timeout(self.budget, self.ask(&mut connection, PROBE, 1, 1)).await {
+        match timeout(self.budget, self.ask(&mut connection, PROBE, [1, 1, 0])).await {
             Ok(answer) => answer.map(|_| connection),
             Err(_) => Err(RedisError::from((
                 redis::ErrorKind::Io,

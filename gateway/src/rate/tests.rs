@@ -8,6 +8,7 @@ use proptest::test_runner::{Config, TestRunner};
 use runtime::ambient::Ambient;
 use runtime::shutdown::Shutdown;
 
+use super::gcra::tests::{Definition, Moment};
 use super::gcra::{Pace, decide};
 use super::*;
 
@@ -29,7 +30,7 @@ fn own_account() -> String {
 async fn connected(limiter: &RateLimiter) {
     while limiter
         .shared
-        .take("test-probe", limiter.default_pace)
+        .take("test-probe", limiter.default_pace, 0)
         .await
         .is_none()
     {
@@ -114,10 +115,86 @@ async fn when_redis_goes_the_local_limiter_goes_on_from_there_and_hands_back() {
 }
 
 #[tokio::test]
+async fn a_redis_that_was_emptied_gives_no_new_allowance() {
+    let (pace, shutdown) = (Pace::of(10, 86_400_000), Shutdown::new());
+    let one = RateLimiter::start(pace, redis(), BUDGET, &shutdown);
+    let two = RateLimiter::start(pace, redis(), BUDGET, &shutdown);
+    connected(&one).await;
+    connected(&two).await;
+    let forget = async |account: &str| {
+        let mut redis = redis().get_multiplexed_async_connection().await.unwrap();
+        let forget = redis::cmd("DEL").arg(format!("rate:{account}")).to_owned();
+        let forgotten: u64 = forget.query_async(&mut redis).await.unwrap();
+        assert_eq!(forgotten, 1);
+    };
+    let account = own_account();
+    for remaining in (6..10).rev() {
+        assert_eq!(one.take(&account, None).await.remaining(), remaining);
+    }
+    forget(&account).await;
+    assert_eq!(one.take(&account, None).await.remaining(), 5);
+    assert_eq!(two.take(&account, None).await.remaining(), 4);
+    // What is refused for what one gateway remembers is refused by all.
+    while one.take(&account, None).await.decision.passes {}
+    forget(&account).await;
+    assert!(!one.take(&account, None).await.decision.passes);
+    let newcomer = RateLimiter::start(pace, redis(), BUDGET, &shutdown);
+    connected(&newcomer).await;
+    assert!(!newcomer.take(&account, None).await.decision.passes);
+    shutdown.begin();
+}
+
+/// The script as it is, with Redis' own clock, which is asked right before it and right after.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_clients_get_what_the_definition_allows_and_nothing_else() {
+    const CLIENTS: usize = 16;
+    const REQUESTS: usize = 150;
+    let (pace, key) = (Pace::of(50, 1_000), own_account());
+    let mut asked = redis::pipe();
+    asked.atomic();
+    asked.cmd("INCR").arg(format!("{key}-number"));
+    asked.cmd("TIME");
+    asked.cmd("EVAL").arg(shared::SCRIPT).arg(1).arg(&key);
+    asked.arg(&[pace.interval_us(), pace.burst_us(), 0][..]);
+    asked.cmd("TIME");
+    let clients = (0..CLIENTS).map(|_| async {
+        let mut connection = redis().get_multiplexed_async_connection().await.unwrap();
+        let mut told = Vec::new();
+        for _ in 0..REQUESTS {
+            type Told = (u64, (u64, u64), (u8, u64), (u64, u64));
+            let (number, before, (passes, _), after): Told =
+                asked.query_async(&mut connection).await.unwrap();
+            let micros = |(seconds, micros)| seconds * 1_000_000 + micros;
+            let (earliest_us, latest_us) = (micros(before), micros(after));
+            let moment = Moment {
+                earliest_us,
+                latest_us,
+            };
+            told.push((number, moment, passes == 1));
+        }
+        told
+    });
+    let mut told = futures::future::join_all(clients).await.concat();
+    told.sort_by_key(|(number, ..)| *number);
+    assert!(told.iter().any(|(_, _, passes)| !passes), "the limit is reached");
+    let mut definition = Definition::default();
+    for (number, moment, passes) in told {
+        let as_defined = definition.note(pace, moment, passes);
+        assert_eq!(as_defined, Ok(()), "request {number}");
+    }
+    let mut connection = redis().get_multiplexed_async_connection().await.unwrap();
+    let forget = redis::cmd("DEL")
+        .arg(&key)
+        .arg(format!("{key}-number"))
+        .to_owned();
+    let () = forget.query_async(&mut connection).await.unwrap();
+}
+
+#[tokio::test]
 async fn the_script_and_the_model_decide_alike() {
     let mut connection = redis().get_multiplexed_async_connection().await.unwrap();
     // The same script at a time that the test sets.
-    let script = shared::SCRIPT.replace("redis.call('TIME')", "{ ARGV[3], ARGV[4] }");
+    let script = shared::SCRIPT.replace("redis.call('TIME')", "{ ARGV[4], ARGV[5] }");
     assert_ne!(script, shared::SCRIPT);
     let script = redis::Script::new(&script);
     let rates = prop::collection::vec((1..=1_000_000_i64, 1_000..=86_400_000_u64), 1..3);
@@ -148,11 +225,9 @@ async fn the_script_and_the_model_decide_alike() {
             now_us += step * u64::from(scale) / 3;
             let pace = *which.get(&paces);
             let modelled = decide(pace, now_us, full_at_us);
-            if modelled.passes {
-                full_at_us = now_us + modelled.ahead_us;
-            }
+            full_at_us = now_us + modelled.ahead_us;
             let mut invocation = script.key(&key);
-            invocation.arg(pace.interval_us()).arg(pace.burst_us());
+            invocation.arg(&[pace.interval_us(), pace.burst_us(), 0][..]);
             invocation.arg(now_us / 1_000_000).arg(now_us % 1_000_000);
             let (passes, ahead_us): (u8, u64) = invocation.invoke_async(&mut connection).await.unwrap();
             assert_eq!(
