@@ -6,12 +6,15 @@ use std::time::Duration;
 
 use jsonwebtoken::{Algorithm, DecodingKey};
 use proto::keys::v1;
+use proto::rate::Rate;
 use runtime::grpc_client::GrpcClientConfig;
 use runtime::secret::Secret;
 use runtime::settings::Settings;
 
+use crate::auth::client_address::{ForwardedHeader, TrustedProxies};
 use crate::auth::jwks::Jwks;
 use crate::auth::session::{SessionKeys, SessionRules};
+use crate::auth::unknown_keys::UnknownKeys;
 use crate::credits::Costs;
 use crate::rate::gcra::Pace;
 use crate::rest::Limits;
@@ -37,6 +40,8 @@ pub struct Config {
     pub costs: Costs,
     /// Bounds of a request.
     pub limits: Limits,
+    /// How many unknown API keys a client address may have looked up.
+    pub unknown_keys: UnknownKeys,
     /// Which web pages may ask.
     pub cors: Cors,
     /// What a session token has to say.
@@ -102,6 +107,7 @@ impl Config {
                     "Longest time from the head of a request to its answer.",
                 ),
             },
+            unknown_keys: read_unknown_keys(settings),
             cors: read_cors(settings),
             session_rules,
             session_keys,
@@ -144,6 +150,42 @@ fn read_pace(settings: &mut Settings) -> Pace {
         window,
     });
     rate.expect("both are within the bounds of a rate").into()
+}
+
+fn read_unknown_keys(settings: &mut Settings) -> UnknownKeys {
+    let lookups = settings.bounded(
+        "unknown_keys_per_minute",
+        60,
+        1..=proto::rate::MAX_REQUESTS,
+        "API keys in a minute that one client address (of IPv6, one network of 64 bits) may have looked up in vain; \
+         beyond it, a key that has not been good within the last hour is answered 429.",
+    );
+    let networks = settings.value(
+        "trusted_proxies",
+        Vec::new(),
+        "Addresses and networks of proxies that tell which client they were called by: 10.0.0.0/8,2001:db8::1. \
+         Behind a proxy that is not named, all clients are one.",
+    );
+    let header = settings.value(
+        "trusted_proxy_header",
+        "X-Forwarded-For".to_owned(),
+        "Header in which the trusted proxies tell it: X-Forwarded-For or Forwarded. It has to be one that they write \
+         or add to themselves, not pass on.",
+    );
+    let header = if header.eq_ignore_ascii_case("X-Forwarded-For") {
+        ForwardedHeader::XForwardedFor
+    } else {
+        if !header.eq_ignore_ascii_case("Forwarded") {
+            settings.contradiction("trusted_proxy_header: is neither X-Forwarded-For nor Forwarded");
+        }
+        ForwardedHeader::Forwarded
+    };
+    let proxies = TrustedProxies::new(&networks, header).unwrap_or_else(|problem| {
+        settings.contradiction(format!("trusted_proxies: {problem}"));
+        TrustedProxies::none()
+    });
+    let rate = Rate::new(lookups, Duration::from_mins(1));
+    UnknownKeys::new(rate.expect("it is within the bounds of a rate").into(), proxies)
 }
 
 fn read_cors(settings: &mut Settings) -> Cors {

@@ -47,7 +47,7 @@ impl Service for GatewayService {
             shutdown.spawn(async move { draining.run_until_cancelled(jwks.keep_fresh()).await });
         }
         let gateway = Gateway {
-            api_keys: ApiKeys::new(upstreams.clone(), changes),
+            api_keys: ApiKeys::new(upstreams.clone(), changes, config.unknown_keys),
             sessions: Sessions::new(&config.session_rules, config.session_keys, ambient.clone()),
             rate: RateLimiter::start(config.pace, config.redis, config.redis_budget, &shutdown),
             credits: Credits::new(upstreams.clone(), config.costs, ambient.clone(), shutdown.clone()),

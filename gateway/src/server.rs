@@ -19,6 +19,7 @@ use runtime::shutdown::Shutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::auth::client_address::Peer;
 use crate::head_refusals::HeadRefusals;
 
 /// Longest that a head may take to arrive, and that an HTTP/1.1 connection may be idle.
@@ -70,12 +71,13 @@ pub async fn serve(listener: TcpListener, router: Router, ambient: &Ambient, shu
                 return;
             };
             match listener.accept().await {
-                Ok((stream, _)) => {
+                Ok((stream, address)) => {
                     // Answers are written whole: there is nothing to collect.
                     let _ = stream.set_nodelay(true);
                     let (builder, router) = (Arc::clone(&builder), router.clone());
                     shutdown.spawn(serve_connection(
                         HeadRefusals::new(TokioIo::new(stream), ambient.clone()),
+                        Peer(address.ip()),
                         builder,
                         router,
                         shutdown.clone(),
@@ -97,6 +99,7 @@ pub async fn serve(listener: TcpListener, router: Router, ambient: &Ambient, shu
 
 async fn serve_connection(
     stream: HeadRefusals<TokioIo<TcpStream>>,
+    peer: Peer,
     builder: Arc<auto::Builder<TaskExecutor>>,
     router: Router,
     shutdown: Shutdown,
@@ -106,8 +109,9 @@ async fn serve_connection(
     let router = TowerToHyperService::new(router);
     let service = service_fn({
         let asked = Arc::clone(&asked);
-        move |request| {
+        move |mut request: hyper::Request<hyper::body::Incoming>| {
             asked.store(true, Ordering::Relaxed);
+            request.extensions_mut().insert(peer);
             router.call(request)
         }
     });

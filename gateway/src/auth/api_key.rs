@@ -4,8 +4,13 @@
 //! - A verified key, under the SHA-256 of its secret (the secret itself is kept nowhere), for at most [`KEEP`] from
 //!   when it was asked for, however long the answer took: the bound of a revocation while Redis is away, below the 5 s of
 //!   the contract. While Redis is there, [`KeyChanges`] outdates it within milliseconds.
-//! - A refused one, as briefly and apart from the others, so that a flood of junk pushes no good key out. A secret that
-//!   was worth nothing does not become worth something.
+//! - A refused one, apart from the others, so that a flood of junk pushes no good key out. A secret that was worth
+//!   nothing does not become worth something.
+//! - That a key was good within the last hour: verifying it again is not limited for its client's address, as looking
+//!   up unknown ones is ([`super::unknown_keys`]).
+//!
+//! Each of the three has its bound ([`MAX_KEPT`]). A key that is of the wrong form, its checksum included, is refused
+//! without any of this.
 //!
 //! Many requests with one unknown key ask the keys service once. A verification that began before a change of its key
 //! or account is never used after it, by whomever it was begun: the check is where an entry is read.
@@ -24,7 +29,9 @@ use sha2::{Digest as _, Sha256};
 use tonic::Status;
 
 use super::bearer_credentials;
+use super::client_address::{ClientAddress, Peer};
 use super::key_changes::KeyChanges;
+use super::unknown_keys::{Origin, UnknownKeys};
 use crate::error::ApiError;
 use crate::rate::gcra::Pace;
 use crate::upstream::{Deadline, Upstreams, call_repeatable};
@@ -35,7 +42,13 @@ pub const API_KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
 /// How long an answer of the keys service counts, from when it was asked for.
 const KEEP: Duration = Duration::from_secs(4);
 
-/// Most answers kept, of either kind.
+/// How long a secret that is worth nothing is known as such.
+const KEEP_REFUSED: Duration = Duration::from_mins(1);
+
+/// How long a secret is known to have been good.
+const KEEP_GOOD: Duration = Duration::from_hours(1);
+
+/// Most entries of each kind kept.
 const MAX_KEPT: u64 = 100_000;
 
 /// SHA-256 of a secret.
@@ -46,8 +59,10 @@ type SecretHash = [u8; 32];
 pub struct ApiKeys {
     upstreams: Upstreams,
     changes: Arc<KeyChanges>,
+    unknown_keys: Arc<UnknownKeys>,
     verified: Cache<SecretHash, Arc<Verified>>,
     refused: Cache<SecretHash, ()>,
+    good: Cache<SecretHash, ()>,
 }
 
 /// Who is asking.
@@ -72,36 +87,43 @@ struct Verified {
 /// Why there is no answer.
 enum Unverified {
     Refused,
+    /// This client has had too many unknown keys looked up; it has to wait so long.
+    Limited(ClientAddress, Duration),
     Failed(Status),
 }
 
 impl ApiKeys {
-    /// Verifies by the keys service, and forgets by these changes.
+    /// Verifies by the keys service, within these bounds, and forgets by these changes.
     #[must_use]
-    pub fn new(upstreams: Upstreams, changes: Arc<KeyChanges>) -> Self {
-        let cache = || Cache::builder().max_capacity(MAX_KEPT).time_to_live(KEEP);
+    pub fn new(upstreams: Upstreams, changes: Arc<KeyChanges>, unknown_keys: UnknownKeys) -> Self {
+        let marks = |keep| Cache::builder().max_capacity(MAX_KEPT).time_to_live(keep).build();
         Self {
             upstreams,
             changes,
-            verified: cache().build(),
-            refused: Cache::builder().max_capacity(MAX_KEPT).time_to_live(KEEP).build(),
+            unknown_keys: Arc::new(unknown_keys),
+            verified: Cache::builder().max_capacity(MAX_KEPT).time_to_live(KEEP).build(),
+            refused: marks(KEEP_REFUSED),
+            good: marks(KEEP_GOOD),
         }
     }
 
-    /// Who is asking by these headers.
-    pub async fn authenticate(&self, headers: &HeaderMap, deadline: Deadline) -> Result<Caller, ApiError> {
+    /// Who is asking by these headers on a connection from there.
+    pub async fn authenticate(
+        &self,
+        peer: Peer,
+        headers: &HeaderMap,
+        deadline: Deadline,
+    ) -> Result<Caller, ApiError> {
         let refusal = || ApiError::new(ErrorCode::InvalidApiKey);
         let secret = secret_of(headers).ok_or_else(refusal)?;
         let hash = SecretHash::from(Sha256::digest(secret.expose()));
         if self.refused.contains_key(&hash) {
             return Err(refusal());
         }
+        let origin = self.unknown_keys.origin(peer, headers);
         loop {
-            match self
-                .verified
-                .try_get_with(hash, self.verify(&secret, deadline))
-                .await
-            {
+            let verifying = self.verify(hash, &secret, origin, deadline);
+            match self.verified.try_get_with(hash, verifying).await {
                 Ok(verified) if self.is_outdated(&verified) => {
                     self.verified.invalidate(&hash).await;
                 }
@@ -111,6 +133,9 @@ impl ApiKeys {
                         self.refused.insert(hash, ()).await;
                         return Err(refusal());
                     }
+                    // Of several who show one key at once, it is verified for one; the others have their own say.
+                    Unverified::Limited(client, _) if *client != origin.client => {}
+                    Unverified::Limited(_, wait) => return Err(ApiError::rate_limited(*wait)),
                     Unverified::Failed(status) => return Err(status.clone().into()),
                 },
             }
@@ -121,7 +146,35 @@ impl ApiKeys {
         verified.asked_at.elapsed() >= KEEP || self.changes.outdate(verified.began, &verified.subjects)
     }
 
-    async fn verify(&self, secret: &ApiKeySecret, deadline: Deadline) -> Result<Arc<Verified>, Unverified> {
+    /// Verifies a key for a client: one that is not known to have been good by what its address has left.
+    async fn verify(
+        &self,
+        hash: SecretHash,
+        secret: &ApiKeySecret,
+        origin: Origin,
+        deadline: Deadline,
+    ) -> Result<Arc<Verified>, Unverified> {
+        let is_limited = !self.good.contains_key(&hash);
+        if is_limited {
+            let limited = |wait| Unverified::Limited(origin.client, wait);
+            self.unknown_keys.take(origin).map_err(limited)?;
+        }
+        let answer = self.ask(secret, deadline).await;
+        match &answer {
+            Err(Unverified::Refused) => self.good.invalidate(&hash).await,
+            answer => {
+                if is_limited {
+                    self.unknown_keys.give_back(origin);
+                }
+                if answer.is_ok() {
+                    self.good.insert(hash, ()).await;
+                }
+            }
+        }
+        answer
+    }
+
+    async fn ask(&self, secret: &ApiKeySecret, deadline: Deadline) -> Result<Arc<Verified>, Unverified> {
         let (asked_at, began) = (Instant::now(), self.changes.count());
         let request = VerifyKeyRequest {
             secret: secret.expose().to_owned(),

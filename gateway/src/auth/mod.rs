@@ -1,9 +1,11 @@
 //! Who is asking: an API key on the searches, a session token on the keys. Neither counts for the other.
 
 pub mod api_key;
+pub mod client_address;
 pub mod jwks;
 pub mod key_changes;
 pub mod session;
+pub mod unknown_keys;
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;

@@ -52,7 +52,8 @@ which is kept for 24 hours for the account and the operation, a repeat of the sa
 charged again; the same key with another body is refused with 422. Only a charge binds a key.
 
 **Rate.** All keys of an account share one allowance, and every authenticated search counts. A full allowance may be \
-used at once and then fills evenly. `X-RateLimit-Reset` is the number of seconds until it is full again, not a time.";
+used at once and then fills evenly. `X-RateLimit-Reset` is the number of seconds until it is full again, not a time. A \
+client that has shown many unknown API keys is answered 429 for a while too, without the headers of a rate.";
 
 /// An operation.
 struct Operation {

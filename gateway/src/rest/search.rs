@@ -18,6 +18,7 @@ use utoipa::ToSchema;
 use super::Gateway;
 use super::envelope::ACCOUNT_FIELD;
 use crate::auth::api_key::Caller;
+use crate::auth::client_address::Peer;
 use crate::body;
 use crate::body::search_body;
 use crate::credits::{self, CreditsBody, IDEMPOTENCY_REPLAYED, Purchase};
@@ -110,7 +111,8 @@ async fn search(gateway: &Gateway, kind: RecordKind, request: Request) -> Respon
     let (head, body) = request.into_parts();
 
     // 1. Credential.
-    let caller = match gateway.api_keys.authenticate(&head.headers, deadline).await {
+    let peer = Peer::of(&head.extensions);
+    let caller = match gateway.api_keys.authenticate(peer, &head.headers, deadline).await {
         Ok(caller) => caller,
         Err(refusal) => return refusal.into_response(),
     };

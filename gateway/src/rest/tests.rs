@@ -42,7 +42,11 @@ fn gateway() -> Gateway {
     )
     .unwrap();
     Gateway {
-        api_keys: ApiKeys::new(upstreams.clone(), Arc::new(KeyChanges::default())),
+        api_keys: ApiKeys::new(
+            upstreams.clone(),
+            Arc::new(KeyChanges::default()),
+            config.unknown_keys,
+        ),
         sessions: Sessions::new(&config.session_rules, config.session_keys, ambient.clone()),
         rate: RateLimiter::start(config.pace, config.redis, config.redis_budget, &shutdown),
         credits: Credits::new(upstreams.clone(), config.costs, ambient.clone(), shutdown),

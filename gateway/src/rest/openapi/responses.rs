@@ -41,7 +41,8 @@ pub(super) fn headers() -> Value {
         "Allow": text("The methods that the address knows.", "POST"),
         "IdempotencyReplayed": {"description": replayed, "schema": {"type": "string", "const": "true"}, "example": "true"},
     });
-    // The 401 and failures before the rate limit have none of the rate headers; all responses have an id.
+    // The 401, the 429 of an address that shows too many unknown keys and failures before the rate limit have none of
+    // the rate headers; all responses have an id.
     headers["XRequestId"]["required"] = true.into();
     headers
 }
