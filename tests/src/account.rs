@@ -10,6 +10,7 @@ use crate::answer::Answer;
 use crate::world::World;
 
 /// An account with an API key and a session.
+#[derive(Clone)]
 pub struct Account {
     /// Id.
     pub id: String,
@@ -46,6 +47,15 @@ impl Account {
         account.key_id = text(&created.body["key"]["id"]);
         account.key = text(&created.body["secret"]);
         account
+    }
+
+    /// The same account, which asks the gateway at this address, with `/api/v1`.
+    #[must_use]
+    pub fn at(&self, base: &str) -> Self {
+        Self {
+            base: base.to_owned(),
+            ..self.clone()
+        }
     }
 
     /// A request without credentials to a path below the base address.

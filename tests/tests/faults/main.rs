@@ -2,6 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test needs and does not get fails it")]
 
+mod flood;
+mod gateways;
 mod index;
+mod limits;
 mod parts;
 mod replica;
+mod revocation;

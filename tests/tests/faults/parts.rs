@@ -11,7 +11,7 @@ use system_tests::{Account, World, company};
 /// Longest wait for the system to heal; far beyond what is promised, since tests hold no time.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
         assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");

@@ -9,6 +9,7 @@ mod environment;
 mod error;
 mod folder;
 mod installation;
+mod line;
 mod ports;
 mod postgres;
 mod programs;
@@ -21,5 +22,6 @@ mod wait;
 
 pub use environment::{Account, Environment};
 pub use error::Error;
+pub use line::Line;
 pub use service::{Part, Service};
 pub use stack::{Options, Stack};
