@@ -8,6 +8,7 @@ mod fixture;
 mod life_cycle;
 mod pepper_change;
 mod process;
+mod races;
 mod usage;
 mod verification;
 mod wire;
