@@ -88,7 +88,8 @@ async fn make_key(address: &str, prefix: &str, account_id: &str, now: u64) -> Re
         .to_owned())
 }
 
-async fn call(address: &str, method: &str, path: &str, jwt: &str) -> Result<Value, BoxError> {
+/// Calls with a session token; the answer's body.
+pub(crate) async fn call(address: &str, method: &str, path: &str, jwt: &str) -> Result<Value, BoxError> {
     let stream = TokioIo::new(TcpStream::connect(address).await?);
     let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
     let request = Request::builder()

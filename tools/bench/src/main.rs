@@ -5,7 +5,11 @@
 mod account;
 mod bare;
 mod billing;
+mod caller;
+mod flood;
 mod load;
+mod outage;
+mod revocation;
 mod search;
 mod smoke;
 
@@ -36,6 +40,12 @@ enum Command {
     Billing(billing::Billing),
     /// Search at size, beside Postgres on the same records; on a system of its own.
     Search(search::Search),
+    /// Floods of worthless API keys, and what callers with good ones notice; on a system of its own.
+    Flood(flood::Flood),
+    /// Redis killed, paused, slow, full, read-only, and what callers notice; on a system of its own.
+    Outage(outage::Outage),
+    /// How soon a revoked key is refused at every gateway; on a system of its own.
+    Revocation(revocation::Revocation),
     /// The bare axum route, as a process of its own; prints its address.
     #[command(hide = true)]
     ServeBare,
@@ -51,6 +61,9 @@ fn main() -> ExitCode {
                     Command::Smoke { seconds } => smoke::run(Duration::from_secs(seconds.max(1))).await,
                     Command::Billing(billing) => billing.run().await,
                     Command::Search(search) => search.run().await,
+                    Command::Flood(flood) => flood.run().await,
+                    Command::Outage(outage) => outage.run().await,
+                    Command::Revocation(revocation) => revocation.run().await,
                     Command::ServeBare => bare::serve().await,
                 }
             })
