@@ -64,6 +64,7 @@ impl Store {
         let rows = lock(&mut transaction, charges, attempt).await?;
         let is_held_elsewhere = |charge: &Charge| rows.get(charge.purchase.account.as_str()) == Some(&None);
         if charges.iter().all(|charge| is_held_elsewhere(charge)) {
+            leave(transaction).await;
             return Ok(vec![None; charges.len()]);
         }
         let balances = rows
@@ -77,15 +78,20 @@ impl Store {
         if let Attempt::Again(decisions) = attempt
             && took_effect(charges, decisions, &books)
         {
+            leave(transaction).await;
             return Ok(decisions.to_vec());
         }
         let decide = |charge: &&Charge| (!is_held_elsewhere(charge)).then(|| books.charge(charge));
         let decisions = charges.iter().map(decide).collect::<Decisions>();
         let taken = taken(charges, &decisions).collect::<Vec<_>>();
         if taken.is_empty() {
+            leave(transaction).await;
             return Ok(decisions);
         }
-        write(&mut transaction, &taken, &books, moment).await?;
+        if let Err(error) = write(&mut transaction, &taken, &books, moment).await {
+            leave(transaction).await;
+            return Err(error.into());
+        }
         match transaction.commit().await {
             Ok(()) => Ok(decisions),
             Err(error) if is_undone(&error) => Err(error.into()),
@@ -122,6 +128,13 @@ impl Store {
         }
         Ok(books)
     }
+}
+
+/// Ends a transaction that writes nothing, before anything else is begun: a dropped one ends a little later, and the next
+/// group would find its rows held.
+async fn leave(transaction: Transaction<'_, Postgres>) {
+    // Where that fails the connection is lost, and with it the transaction.
+    let _ = transaction.rollback().await;
 }
 
 /// Locks the accounts of the charges, in one order for all replicas, and tells their balances; none of those whose rows
