@@ -46,6 +46,8 @@ impl Caller {
         let request = request
             .header("host", &self.host)
             .body(Full::new(Bytes::from_static(body.as_bytes())))?;
+        // An answer may be read to its end before the connection knows that it is free again.
+        self.sender.ready().await?;
         let answer = self.sender.send_request(request).await?;
         let status = answer.status();
         Ok((status, answer.into_body().collect().await?.to_bytes()))
