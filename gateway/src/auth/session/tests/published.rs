@@ -247,7 +247,7 @@ async fn good_keys_beside_bad_ones_count() {
         set(&[
             json!({"kty": "unheard of", "kid": "good"}),
             json!({"kty": "oct", "kid": "good", "k": BASE64_URL_SAFE_NO_PAD.encode(SECRET)}),
-            json!({"kty": "EC", "crv": "P-256", "kid": "good", "x": "AA", "y": "AA"}),
+            json!({"kty": "EC", "crv": "P-256", "kid": "broken", "x": "AA", "y": "AA"}),
             with(jwk("good", &other), "use", json!("enc")),
             jwk("good", &good_pair),
         ]),
