@@ -4,13 +4,18 @@ use chrono::TimeDelta;
 use keys::keys::Keys;
 use keys::pepper_change::Progress;
 use keys::secret::Peppers;
+use runtime::ambient::Ambient;
 use sqlx::PgPool;
 
-use crate::fixture::{account, create, keys, opens, pepper};
+use crate::fixture::{account, create, keys_with, opens, pepper, start};
 
-/// A replica with these peppers.
+/// A replica with these peppers, whose random source is its own: two replicas make no secret twice.
 fn with(pool: &PgPool, current: &str, previous: Option<&str>) -> Keys {
-    let mut keys = keys(pool);
+    let seed = current
+        .bytes()
+        .chain(previous.unwrap_or_default().bytes())
+        .map(u64::from);
+    let mut keys = keys_with(pool, Ambient::fixed(start(), seed.sum()));
     keys.peppers = Peppers {
         current: pepper(current),
         previous: previous.map(pepper),
