@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::NaiveDate;
+use devstack::Options;
 use proto::search::v1::{CompanyRecord, PersonRecord};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, PgPool};
@@ -84,6 +85,19 @@ const SAME_FORM: &str = "
 pub(super) struct Ids {
     companies: Vec<Uuid>,
     people: Vec<Uuid>,
+}
+
+/// What an administrator would set on a machine of so many MiB that Postgres has to itself.
+pub(super) fn administered(options: Options, memory: u64) -> Options {
+    options
+        .postgres_setting(&format!("shared_buffers={}MB", memory / 4))
+        .postgres_setting(&format!("effective_cache_size={}MB", memory / 4 * 3))
+        .postgres_setting("work_mem=64MB")
+        .postgres_setting("maintenance_work_mem=1GB")
+        .postgres_setting("max_wal_size=16GB")
+        .postgres_setting("checkpoint_timeout=15min")
+        .postgres_setting("random_page_cost=1.1")
+        .postgres_setting("effective_io_concurrency=200")
 }
 
 /// The baseline's database, made if it is not there.

@@ -170,19 +170,11 @@ impl Search {
         let sample = Sample::read(Path::new("sample"))?;
         let data = Arc::new(Data::new(sample, "", self.companies, self.seed, self.as_of));
         let memory = process::machine_memory() >> 20;
-        // What an administrator would set on a machine that Postgres has to itself.
-        let mut options = Options::new()
+        let options = Options::new()
             .own_postgres()
             .durable()
-            .folder(self.work_dir.clone())
-            .postgres_setting(&format!("shared_buffers={}MB", memory / 4))
-            .postgres_setting(&format!("effective_cache_size={}MB", memory / 4 * 3))
-            .postgres_setting("work_mem=64MB")
-            .postgres_setting("maintenance_work_mem=1GB")
-            .postgres_setting("max_wal_size=16GB")
-            .postgres_setting("checkpoint_timeout=15min")
-            .postgres_setting("random_page_cost=1.1")
-            .postgres_setting("effective_io_concurrency=200");
+            .folder(self.work_dir.clone());
+        let mut options = baseline::administered(options, memory);
         if self.keep {
             options = options.kept();
         }
