@@ -169,7 +169,9 @@ fn filter(
 ) -> Condition {
     let company = |condition: Option<Condition>| condition.map(|condition| of_company(kind, condition));
     let filters = [
-        given(&query.business_type, |text| company(types(text))),
+        given(&query.business_type, |text| {
+            company(keyword_list(text, &TYPES, keywords::any_or_whole))
+        }),
         location(kind, query, own_place),
         given(&query.website, |text| company(any_of(text, host::asked_website))),
         website_status(kind, query),
@@ -191,7 +193,7 @@ fn filter(
             company(any_of(text, prefix))
         }),
         given(&query.description_keywords, |text| {
-            company(keyword_list(text, &[TextField::Description]))
+            company(keyword_list(text, &[TextField::Description], keywords::any))
         }),
         job_titles(query).map(|titles| {
             let titles = keywords::any_or_whole(&titles);
@@ -262,19 +264,14 @@ fn in_field(field: TextField, expression: InValue) -> Condition {
     }
 }
 
-fn types(text: &str) -> Option<Condition> {
-    let expression = keywords::any_or_whole(&keywords::alternatives(text))?;
-    Some(Condition::Text {
-        fields: TYPES.to_vec(),
-        expression,
-    })
-}
-
-fn keyword_list(text: &str, fields: &[TextField]) -> Option<Condition> {
-    let expression = keywords::any(&keywords::alternatives(text))?;
+fn keyword_list(
+    text: &str,
+    fields: &[TextField],
+    any: fn(&[Alternative]) -> Option<InValue>,
+) -> Option<Condition> {
     Some(Condition::Text {
         fields: fields.to_vec(),
-        expression,
+        expression: any(&keywords::alternatives(text))?,
     })
 }
 
@@ -332,7 +329,7 @@ fn business_email(kind: Kind, text: &str, context: &PlanContext<'_>) -> Option<C
 
 /// Nothing excluded occurs in the company; who has none passes.
 fn excluded_of_company(kind: Kind, text: &str) -> Option<Condition> {
-    let occurs = of_company(kind, keyword_list(text, &EXCLUDED)?);
+    let occurs = of_company(kind, keyword_list(text, &EXCLUDED, keywords::any)?);
     Some(Condition::Not(Box::new(occurs)))
 }
 

@@ -27,8 +27,8 @@
 //! only when ordered by it.
 //!
 //! People have their company's number, and nothing else of it: what a search for people asks of their companies is
-//! asked of the companies first, once for all segments, and becomes a set of numbers (`employers`). Both halves are
-//! therefore shown to searches together, as one commit has left them.
+//! asked of the companies first, once for all segments, and becomes a set of numbers (`employers`); where the people's own
+//! conditions leave few of them, of their companies alone. Both halves are therefore shown to searches together, as one commit has left them.
 //!
 //! Segments are sorted by `infoUpdatedAt`, the newest first, since that is the order of every search that has no words
 //! to rank by: such a page is complete after the first few matches, a range of it is a range of documents, and where the

@@ -28,19 +28,13 @@ fn made(kind: Kind, number: u32) -> Document {
         .numbers
         .insert(NumberField::InfoUpdatedAt, i64::from(mixed % 1_000));
     let every = EVERY.iter().filter(|every| number.is_multiple_of(**every));
-    let terms = every.map(|every| vec![vec![format!("every{every}")]]).collect();
-    let field = match kind {
-        Kind::Company => TextField::BusinessTypes,
-        Kind::Person => TextField::JobTitles,
-    };
-    if kind == Kind::Company {
-        document.texts.insert(field, terms);
-    } else {
+    let words = every.map(|every| vec![format!("every{every}")]);
+    let (field, values) = match kind {
+        Kind::Company => (TextField::BusinessTypes, words.map(|word| vec![word]).collect()),
         // A title is one value.
-        let words = EVERY.iter().filter(|every| number.is_multiple_of(**every));
-        let title = words.map(|every| vec![format!("every{every}")]).collect();
-        document.texts.insert(field, [title].into_iter().collect());
-    }
+        Kind::Person => (TextField::JobTitles, std::iter::once(words.collect()).collect()),
+    };
+    document.texts.insert(field, values);
     document.company = match kind {
         Kind::Company => Some(CompanyNumber(u64::from(number) + 1)),
         // Every eleventh has none; some have one that is not there.
@@ -59,6 +53,24 @@ fn has(field: TextField, every: u32) -> Condition {
         fields: vec![field],
         expression: term(every),
     }
+}
+
+/// The condition that hits are told apart by may be about companies too.
+#[test]
+fn whether_a_hit_is_of_its_own_place_may_depend_on_its_company() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = open(dir.path());
+    let mut reference = Reference::default();
+    let companies = (0..COMPANIES).map(|number| made(Kind::Company, number));
+    let people = (0..60).map(|number| made(Kind::Person, number));
+    let changes: Vec<_> = companies.chain(people).map(put).collect();
+    index.apply(&changes, 1).unwrap();
+    reference.apply(&changes);
+    let mut plan = everything(Kind::Person, 60);
+    plan.own_place = Some(Condition::Employer(Box::new(Condition::Everything)));
+    let found = index.search(&plan, &Stop::never()).unwrap();
+    assert!(found.hits.iter().any(|hit| hit.own_place) && found.hits.iter().any(|hit| !hit.own_place));
+    assert_eq!(found, reference.search(&plan, &Stop::never()).unwrap());
 }
 
 #[test]
