@@ -41,7 +41,7 @@ pub struct SearchConfig {
 impl SearchConfig {
     /// Reads them.
     pub fn read(settings: &mut Settings) -> Self {
-        Self {
+        let mut config = Self {
             database: DatabaseConfig::read(settings),
             grpc: GrpcServerConfig::read(settings),
             index_dir: settings.required(
@@ -52,7 +52,9 @@ impl SearchConfig {
             index: read_index(settings),
             feed: read_feed(settings),
             search: read_search(settings),
-        }
+        };
+        config.index.search_threads = config.search.concurrency;
+        config
     }
 }
 
@@ -90,6 +92,7 @@ fn read_index(settings: &mut Settings) -> IndexSettings {
             default.verify_on_open,
             "Whether the whole index is checked at the start. A damaged one is built anew.",
         ),
+        ..default
     }
 }
 
@@ -135,7 +138,8 @@ fn read_search(settings: &mut Settings) -> SearchSettings {
             "search_concurrency",
             cores,
             1..=1_024,
-            "Searches worked on at once; others wait. The number of cores unless set.",
+            "Searches worked on at once; others wait. While fewer are, a large one takes more than one thread. The number \
+             of cores unless set.",
         ),
         timeout: settings.bounded(
             "search_timeout",

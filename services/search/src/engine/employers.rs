@@ -8,7 +8,7 @@
 
 use std::cell::OnceCell;
 use std::ops::ControlFlow;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use tantivy::columnar::Column;
 use tantivy::index::SegmentReader;
@@ -37,9 +37,9 @@ static EVERYTHING: Condition = Condition::Everything;
 /// The answers to what a plan asks of people's companies.
 #[derive(Default)]
 pub(super) struct Employers<'a> {
-    answers: Vec<(&'a Condition, Rc<Numbers>)>,
+    answers: Vec<(&'a Condition, Arc<Numbers>)>,
     /// How well each company meets the words of the query; none if none of them is about companies.
-    scores: Option<Rc<Scores>>,
+    scores: Option<Arc<Scores>>,
 }
 
 /// Numbers of companies.
@@ -64,7 +64,7 @@ impl<'a> Employers<'a> {
         searchers: &'a Searchers,
         fields: &'a Fields,
         plan: &'a Plan,
-        deadline: &'a Rc<Deadline>,
+        deadline: &'a Arc<Deadline>,
     ) -> tantivy::Result<Self> {
         let mut employers = Self::default();
         if plan.kind == Kind::Company {
@@ -83,8 +83,8 @@ impl<'a> Employers<'a> {
             // All who match work at a company that meets this.
             let needed = needed(&plan.filter).unwrap_or(&EVERYTHING);
             let (numbers, scores) = asking.ask(needed, &ranking)?;
-            employers.answers.push((needed, Rc::new(numbers)));
-            employers.scores = Some(Rc::new(scores));
+            employers.answers.push((needed, Arc::new(numbers)));
+            employers.scores = Some(Arc::new(scores));
         }
         for condition in std::iter::once(&plan.filter).chain(&plan.own_place) {
             employers.ask_all(&asking, condition)?;
@@ -96,7 +96,7 @@ impl<'a> Employers<'a> {
         match condition {
             Condition::Employer(asked) if self.answer(asked).is_none() => {
                 let (numbers, _) = asking.ask(asked, &Ranking::default())?;
-                self.answers.push((asked, Rc::new(numbers)));
+                self.answers.push((asked, Arc::new(numbers)));
             }
             Condition::All(parts) | Condition::Any(parts) => {
                 for part in parts {
@@ -111,14 +111,14 @@ impl<'a> Employers<'a> {
 
     /// Of the companies of those people who meet the plan's own conditions, the ones that meet this one, which the plan
     /// asks of people's.
-    pub(super) fn answer(&self, asked: &Condition) -> Option<&Rc<Numbers>> {
+    pub(super) fn answer(&self, asked: &Condition) -> Option<&Arc<Numbers>> {
         self.answers
             .iter()
             .find(|(condition, _)| std::ptr::eq(*condition, asked))
             .map(|(_, numbers)| numbers)
     }
 
-    pub(super) fn scores(&self) -> Option<&Rc<Scores>> {
+    pub(super) fn scores(&self) -> Option<&Arc<Scores>> {
         self.scores.as_ref()
     }
 }
@@ -168,12 +168,12 @@ struct Asking<'a> {
     searchers: &'a Searchers,
     fields: &'a Fields,
     plan: &'a Plan,
-    deadline: &'a Rc<Deadline>,
+    deadline: &'a Arc<Deadline>,
     /// What is asked of the companies asks nothing of others.
     nothing: Employers<'a>,
     /// The companies of the people who meet the plan's own conditions, once they have been looked for; none if the people
     /// are too many.
-    of_the_people: OnceCell<Option<Rc<Numbers>>>,
+    of_the_people: OnceCell<Option<Arc<Numbers>>>,
 }
 
 impl<'a> Asking<'a> {
@@ -183,7 +183,7 @@ impl<'a> Asking<'a> {
             fields: self.fields,
             kind,
             employers: &self.nothing,
-            deadline: Rc::clone(self.deadline),
+            deadline: Arc::clone(self.deadline),
         }
     }
 
@@ -210,7 +210,7 @@ impl<'a> Asking<'a> {
             };
             let column = column(segment.reader)?;
             let mut ranker = Scorer::new(&segment, ranking, condition)?;
-            segment.windows(&mut docs, |matching| {
+            segment.windows(0..segment.reader.max_doc(), &mut docs, |matching| {
                 let mut all = matching.clone();
                 let of_window = (!ranking.groups.is_empty()).then(|| ranker.score(&mut all, |_, _| true));
                 for doc in matching.docs() {
@@ -229,11 +229,11 @@ impl<'a> Asking<'a> {
 
     /// The companies of those people who meet the plan's own conditions, if they are so few that finding them spares much
     /// of what the companies would cost.
-    fn of_the_people(&'a self, companies: u64) -> tantivy::Result<Option<Rc<Numbers>>> {
+    fn of_the_people(&'a self, companies: u64) -> tantivy::Result<Option<Arc<Numbers>>> {
         if let Some(known) = self.of_the_people.get() {
             return Ok(known.clone());
         }
-        let found = self.find_of_the_people(companies)?.map(Rc::new);
+        let found = self.find_of_the_people(companies)?.map(Arc::new);
         Ok(self.of_the_people.get_or_init(|| found).clone())
     }
 
@@ -255,7 +255,7 @@ impl<'a> Asking<'a> {
         let mut numbers = Numbers::with_room(&self.searchers.companies)?;
         for (segment, mut docs) in parts {
             let column = column(segment.reader)?;
-            segment.windows(&mut docs, |matching| {
+            segment.windows(0..segment.reader.max_doc(), &mut docs, |matching| {
                 for doc in matching.docs() {
                     numbers.add(number(&column, doc));
                 }
@@ -381,16 +381,16 @@ fn set(values: &mut [u64], number: u64, value: u64) {
 pub(super) struct EmployerDocs {
     column: Column<u64>,
     max_doc: DocId,
-    numbers: Rc<Numbers>,
+    numbers: Arc<Numbers>,
     read: Vec<u64>,
 }
 
 impl EmployerDocs {
-    pub(super) fn open(reader: &SegmentReader, numbers: &Rc<Numbers>) -> tantivy::Result<Self> {
+    pub(super) fn open(reader: &SegmentReader, numbers: &Arc<Numbers>) -> tantivy::Result<Self> {
         Ok(Self {
             column: column(reader)?,
             max_doc: reader.max_doc(),
-            numbers: Rc::clone(numbers),
+            numbers: Arc::clone(numbers),
             read: Vec::new(),
         })
     }
@@ -434,14 +434,14 @@ impl Docs for EmployerDocs {
 /// What their companies add to people's scores.
 pub(super) struct EmployerScores {
     column: Column<u64>,
-    scores: Rc<Scores>,
+    scores: Arc<Scores>,
 }
 
 impl EmployerScores {
-    pub(super) fn open(reader: &SegmentReader, scores: &Rc<Scores>) -> tantivy::Result<Self> {
+    pub(super) fn open(reader: &SegmentReader, scores: &Arc<Scores>) -> tantivy::Result<Self> {
         Ok(Self {
             column: column(reader)?,
-            scores: Rc::clone(scores),
+            scores: Arc::clone(scores),
         })
     }
 

@@ -13,6 +13,7 @@ use super::merges::Merging;
 use super::schema::Fields;
 use super::search::{Searchers, search};
 use super::settings::IndexSettings;
+use super::threads::Threads;
 use crate::document::{Change, Document};
 use crate::plan::{EngineError, Hits, Kind, Plan, Stop};
 
@@ -91,7 +92,28 @@ impl Generation {
             (Ok(companies), Ok(people)) => (companies, people),
             (Err(unreadable), _) | (_, Err(unreadable)) => return Ok(Err(unreadable)),
         };
-        Self::with_writers(fields, companies, people, settings.clone()).map(Ok)
+        let generation = Self::with_writers(fields, companies, people, settings.clone())?;
+        if let Err(error) = generation.resume_merges() {
+            // It is searched as it is. Whoever writes next is told what is wrong.
+            tracing::warn!(%error, "the merges of the index were not taken up again");
+        }
+        Ok(Ok(generation))
+    }
+
+    /// Commits again what was committed last: only a commit sets merges going, and those that were running, or put off,
+    /// when the process ended would else wait for the next change.
+    fn resume_merges(&self) -> Result<(), IndexError> {
+        self.writing(|writers| {
+            for (half, writer) in [
+                (&self.companies, &mut writers.companies),
+                (&self.people, &mut writers.people),
+            ] {
+                if let Some(position) = half.position()? {
+                    half.commit(writer, position, Merging::AsItGrows)?;
+                }
+            }
+            Ok(())
+        })
     }
 
     fn with_writers(
@@ -177,12 +199,33 @@ impl Generation {
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             })
         })?;
+        self.show();
+        *self.position.lock().unwrap_or_else(PoisonError::into_inner) = Some(position);
+        Ok(())
+    }
+
+    /// Lets searches have the segments that merges have made since the last commit, and what they replace be removed. To be
+    /// called now and then while nothing is committed; cheap if there are none.
+    pub fn show_merged(&self) -> Result<(), IndexError> {
+        let merged = [self.companies.has_merged(), self.people.has_merged()];
+        if merged == [false; 2] {
+            return Ok(());
+        }
+        // Between two commits, so that both halves are of one.
+        self.writing(|_| {
+            self.companies.reload()?;
+            self.people.reload()?;
+            self.show();
+            Ok(())
+        })
+    }
+
+    /// Lets searches have what the halves have loaded.
+    fn show(&self) {
         *self.searchers.write().unwrap_or_else(PoisonError::into_inner) = Searchers {
             companies: self.companies.searcher(),
             people: self.people.searcher(),
         };
-        *self.position.lock().unwrap_or_else(PoisonError::into_inner) = Some(position);
-        Ok(())
     }
 
     /// [`Generation::write`] and [`Generation::commit`].
@@ -216,13 +259,13 @@ impl Generation {
         })
     }
 
-    pub(super) fn search(&self, plan: &Plan, stop: &Stop) -> Result<Hits, EngineError> {
+    pub(super) fn search(&self, plan: &Plan, stop: &Stop, threads: &Threads) -> Result<Hits, EngineError> {
         let searchers = self
             .searchers
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        search(&searchers, &self.fields, plan, stop)
+        search(&searchers, &self.fields, plan, stop, threads)
     }
 
     /// Does some writing. What fails, or panics, leaves the state of the last commit behind: of a writer that has

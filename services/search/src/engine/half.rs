@@ -121,6 +121,16 @@ impl Half {
         self.reader.reload()
     }
 
+    /// Lets [`Half::searcher`] see what merges have made of the last commit.
+    pub(super) fn reload(&self) -> tantivy::Result<()> {
+        self.reader.reload()
+    }
+
+    /// Whether a merge has ended since this was asked last.
+    pub(super) fn has_merged(&self) -> bool {
+        self.merges.have_ended()
+    }
+
     /// How many merges of its segments are running.
     pub(super) fn merges(&self) -> u64 {
         self.merges.running()

@@ -9,6 +9,7 @@ use super::generation::{Generation, IndexStatus};
 use super::merges::Merging;
 use super::place::{Place, Turn};
 use super::settings::IndexSettings;
+use super::threads::Threads;
 use crate::document::Change;
 use crate::plan::{Engine, EngineError, Hits, Plan, Stop};
 
@@ -17,6 +18,7 @@ use crate::plan::{Engine, EngineError, Hits, Plan, Stop};
 pub struct Index {
     place: Arc<Place>,
     settings: IndexSettings,
+    threads: Threads,
     current: RwLock<Serving>,
 }
 
@@ -96,6 +98,7 @@ impl Index {
         });
         Self {
             place: Arc::new(place),
+            threads: Threads::new(settings.search_threads, settings.shared_from),
             settings,
             current,
         }
@@ -114,6 +117,11 @@ impl Index {
     /// Writes changes and commits them, see [`Generation::apply`].
     pub fn apply(&self, changes: &[Change], position: i64) -> Result<(), IndexError> {
         self.current().generation.apply(changes, position)
+    }
+
+    /// Lets searches have what merges have made, see [`Generation::show_merged`].
+    pub fn show_merged(&self) -> Result<(), IndexError> {
+        self.current().generation.show_merged()
     }
 
     /// The position of the change feed up to which everything is in the index, see [`Generation::position`].
@@ -178,6 +186,12 @@ impl Index {
         Ok(())
     }
 
+    /// Whether somebody has removed its directory. What was open is still searched, but nothing can be written any more.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.place.is_gone()
+    }
+
     fn current(&self) -> Serving {
         self.current
             .read()
@@ -188,7 +202,7 @@ impl Index {
 
 impl Engine for Index {
     fn search(&self, plan: &Plan, stop: &Stop) -> Result<Hits, EngineError> {
-        self.current().generation.search(plan, stop)
+        self.current().generation.search(plan, stop, &self.threads)
     }
 }
 
@@ -199,9 +213,12 @@ impl Unusable {
         &self.reason
     }
 
-    /// Moves it to `set-aside` in the index's directory, in place of what is there, and starts an empty index.
+    /// Starts an empty index. A damaged one is moved to `set-aside` in the index's directory, in place of what is there, for
+    /// whoever wants to know what happened; of another format's there is nothing to know, and its room may be needed.
     pub fn start_afresh(self) -> Result<Index, IndexError> {
-        self.place.set_aside()?;
+        if !matches!(self.reason, Unreadable::OtherFormat) {
+            self.place.set_aside()?;
+        }
         Index::empty(self.place, self.settings)
     }
 }

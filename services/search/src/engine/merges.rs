@@ -1,14 +1,22 @@
 //! Which segments are merged, and which merges are running.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tantivy::index::{Index, SegmentId, SegmentMeta};
 use tantivy::indexer::{LogMergePolicy, MergeCandidate, MergePolicy};
 
-/// The merges of an index that were set going and have not ended.
+/// The merges of an index.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Merges(Arc<Mutex<Vec<HashSet<SegmentId>>>>);
+pub(super) struct Merges(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// The segments of each merge that was set going and has not ended.
+    running: Vec<HashSet<SegmentId>>,
+    /// Whether one has ended since that was asked last.
+    ended: bool,
+}
 
 /// When segments are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +42,16 @@ pub(super) struct Policy {
 impl Merges {
     /// How many are running.
     pub(super) fn running(&self) -> u64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).len() as u64
+        self.state().running.len() as u64
+    }
+
+    /// Whether one has ended since this was asked last.
+    pub(super) fn have_ended(&self) -> bool {
+        std::mem::take(&mut self.state().ended)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The policy of a writer of the index.
@@ -57,14 +74,17 @@ impl MergePolicy for Policy {
             _ => self.rule.compute_merge_candidates(offered),
         };
         let offered = offered.iter().map(SegmentMeta::id).collect::<HashSet<_>>();
-        let mut running = self.merges.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.merges.state();
         let committed = self.index.searchable_segment_ids().unwrap_or_default();
         let committed = committed.into_iter().collect::<HashSet<_>>();
-        running.retain(|merge| merge.is_subset(&committed) && merge.is_disjoint(&offered));
+        let before = state.running.len();
+        let goes_on = |merge: &HashSet<SegmentId>| merge.is_subset(&committed) && merge.is_disjoint(&offered);
+        state.running.retain(goes_on);
+        state.ended |= state.running.len() < before;
         let started = candidates
             .iter()
             .map(|candidate| candidate.0.iter().copied().collect());
-        running.extend(started);
+        state.running.extend(started);
         candidates
     }
 }
@@ -110,7 +130,7 @@ mod tests {
         assert_eq!((candidates.len(), merges.running()), (1, 1));
         // Not offered while it runs.
         assert!(policy.compute_merge_candidates(&[]).is_empty());
-        assert_eq!(merges.running(), 1);
+        assert_eq!((merges.running(), merges.have_ended()), (1, false));
         // Offered again: it has failed.
         assert!(policy.compute_merge_candidates(&segments()[..4]).is_empty());
         assert_eq!(merges.running(), 0);
@@ -119,6 +139,7 @@ mod tests {
         writer.merge(&candidates[0].0).wait().unwrap();
         assert!(policy.compute_merge_candidates(&segments()).is_empty());
         assert_eq!(merges.running(), 0);
+        assert!(merges.have_ended() && !merges.have_ended());
     }
 
     #[test]

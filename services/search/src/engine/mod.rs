@@ -55,6 +55,7 @@ mod score;
 mod search;
 mod segment;
 mod settings;
+mod threads;
 mod tokens;
 mod top;
 mod window;

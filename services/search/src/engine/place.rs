@@ -4,7 +4,7 @@
 //! lock                    held by whoever has the index open
 //! current                 the format and the number of the generation that serves
 //! generation-000001/      companies/ and people/, each a Tantivy index
-//! set-aside/              what was found unusable last
+//! set-aside/              what was found damaged last
 //! ```
 //!
 //! `current` is replaced by renaming, so that it names a whole generation at any time; a generation that it does not
@@ -83,6 +83,11 @@ impl Place {
 
     pub(super) fn generation(&self, number: u64) -> PathBuf {
         self.root.join(format!("{GENERATION}{number:06}"))
+    }
+
+    /// Whether the directory was removed, or emptied.
+    pub(super) fn is_gone(&self) -> bool {
+        matches!(fs::metadata(self.root.join(CURRENT)), Err(error) if error.kind() == ErrorKind::NotFound)
     }
 
     /// The number of the generation that serves, or why it can't; none if there is none.

@@ -1,7 +1,9 @@
 //! Answering a plan.
 
-use std::ops::ControlFlow;
-use std::rc::Rc;
+use std::ops::{ControlFlow, Range};
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use tantivy::index::SegmentReader;
@@ -9,14 +11,16 @@ use tantivy::schema::Value;
 use tantivy::{DocAddress, DocId, Searcher, SegmentOrdinal, TantivyDocument, TantivyError};
 
 use super::deadline::Deadline;
+use super::docs::BoxDocs;
 use super::employers::Employers;
 use super::order::{Places, compare, score_key};
 use super::rows;
 use super::schema::Fields;
 use super::score::Scorer;
 use super::segment::{Segment, first};
+use super::threads::Threads;
 use super::top::Top;
-use super::window::Window;
+use super::window::{WINDOW, Window};
 use crate::plan::{
     Condition, EngineError, Hit, Hits, Kind, NumberField, Order, OrderBy, OrderPosition, OrderValue, Plan,
     Stop,
@@ -35,8 +39,10 @@ pub(super) fn search(
     fields: &Fields,
     plan: &Plan,
     stop: &Stop,
+    threads: &Threads,
 ) -> Result<Hits, EngineError> {
-    let deadline = Rc::new(Deadline::new(stop.clone()));
+    let _own = threads.come();
+    let deadline = Arc::new(Deadline::new(stop.clone()));
     let searcher = match plan.kind {
         Kind::Company => &searchers.companies,
         Kind::Person => &searchers.people,
@@ -47,7 +53,8 @@ pub(super) fn search(
             fields,
             plan,
             employers: &employers,
-            deadline: Rc::clone(&deadline),
+            deadline: Arc::clone(&deadline),
+            threads,
         }
         .run()
     });
@@ -63,7 +70,8 @@ struct Search<'a> {
     fields: &'a Fields,
     plan: &'a Plan,
     employers: &'a Employers<'a>,
-    deadline: Rc<Deadline>,
+    deadline: Arc<Deadline>,
+    threads: &'a Threads,
 }
 
 /// A document that may be among the hits.
@@ -72,26 +80,27 @@ struct Found {
     address: DocAddress,
 }
 
+/// What the pieces of a search have found so far.
+#[derive(Default)]
+struct Gathered {
+    total: u64,
+    /// The first of all, in order.
+    best: Vec<Found>,
+}
+
+/// A segment, or a range of its documents that begins and ends with windows.
+struct Piece<'s> {
+    ordinal: SegmentOrdinal,
+    reader: &'s SegmentReader,
+    docs: Range<DocId>,
+}
+
 impl Search<'_> {
     fn run(&self) -> tantivy::Result<Hits> {
         let wanted = self.plan.window.skip.saturating_add(self.plan.window.limit);
         // One more tells whether there are more.
         let keep = wanted.saturating_add(1);
-        let mut best: Vec<Found> = Vec::new();
-        let mut total = 0;
-        for (ordinal, reader) in self.largest_first() {
-            let bound = if best.len() < keep {
-                None
-            } else {
-                best.last().map(|found| &found.position)
-            };
-            let (count, found) = self.segment(ordinal, reader, keep, bound)?;
-            total += count;
-            best = merge(self.plan.order, best, found, keep);
-            if self.deadline.look() {
-                break;
-            }
-        }
+        let Gathered { total, mut best } = self.gather(keep)?;
         let more = best.len() > wanted;
         best.truncate(wanted);
         best.drain(..self.plan.window.skip.min(best.len()));
@@ -100,6 +109,53 @@ impl Search<'_> {
             hits: self.hits(best)?,
             more,
         })
+    }
+
+    /// Works through all segments, on more threads than this one if they are free and the largest segment has enough to look
+    /// at.
+    fn gather(&self, keep: usize) -> tantivy::Result<Gathered> {
+        let gathered = Mutex::new(Gathered::default());
+        let readers = self.largest_first();
+        let Some((_, largest)) = readers.first() else {
+            return Ok(Gathered::default());
+        };
+        let docs = self.context(largest).docs(&self.plan.filter)?;
+        // Where the count is known, and the order that of the segments, the first few matches are all that is looked at.
+        let is_soon_done = is_sorted(self.plan.order) && known_count(largest, docs.known_count()).is_some();
+        let more = self.threads.more(if is_soon_done { 0 } else { docs.cost() });
+        let threads = u32::try_from(more.len() + 1).unwrap_or(1);
+        let pieces = pieces(&readers, threads, self.threads.worth_more());
+        let next = AtomicUsize::new(1);
+        let work_on = |piece: &Piece<'_>, docs| {
+            let bound = bound(&lock(&gathered), keep);
+            let (count, found) = self.piece(piece, docs, keep, bound.as_ref())?;
+            let mut gathered = lock(&gathered);
+            gathered.total += count;
+            let best = std::mem::take(&mut gathered.best);
+            gathered.best = merge(self.plan.order, best, found, keep);
+            tantivy::Result::Ok(())
+        };
+        let work = || {
+            while let Some(piece) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if self.deadline.look() {
+                    break;
+                }
+                work_on(piece, self.context(piece.reader).docs(&self.plan.filter)?)?;
+            }
+            tantivy::Result::Ok(())
+        };
+        std::thread::scope(|scope| {
+            let more: Vec<_> = more.iter().map(|_| scope.spawn(work)).collect();
+            if let Some(piece) = pieces.first() {
+                work_on(piece, docs)?;
+            }
+            work()?;
+            for thread in more {
+                thread.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+            }
+            tantivy::Result::Ok(())
+        })?;
+        Ok(gathered.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Segments, the largest first: what it yields spares the others most.
@@ -115,27 +171,28 @@ impl Search<'_> {
             fields: self.fields,
             kind: self.plan.kind,
             employers: self.employers,
-            deadline: Rc::clone(&self.deadline),
+            deadline: Arc::clone(&self.deadline),
         }
     }
 
-    /// How many of the segment's documents match, and the first of them in order, not behind `bound`.
-    fn segment(
+    /// How many of the piece's documents match, and the first of them in order, not behind `bound`. `docs` are those of its
+    /// segment that meet the filter.
+    fn piece(
         &self,
-        ordinal: SegmentOrdinal,
-        reader: &SegmentReader,
+        piece: &Piece<'_>,
+        mut docs: BoxDocs,
         keep: usize,
         bound: Option<&OrderPosition>,
     ) -> tantivy::Result<(u64, Vec<Found>)> {
-        let segment = self.context(reader);
-        let mut docs = segment.docs(&self.plan.filter)?;
-        let known = known_count(reader, docs.known_count());
+        let segment = self.context(piece.reader);
+        let known = known_count(piece.reader, docs.known_count());
         if known == Some(0) {
             return Ok((0, Vec::new()));
         }
+        let known = known.filter(|_| piece.docs == (0..piece.reader.max_doc()));
         let mut collector = Collector::open(&segment, self.plan, keep, bound)?;
         let mut total = 0;
-        segment.windows(&mut docs, |matching| {
+        segment.windows(piece.docs.clone(), &mut docs, |matching| {
             total += u64::from(matching.count());
             collector.collect(matching);
             match known {
@@ -146,7 +203,7 @@ impl Search<'_> {
                 _ => ControlFlow::Continue(()),
             }
         });
-        let found = collector.finish(ordinal)?;
+        let found = collector.finish(piece.ordinal)?;
         Ok((total, found))
     }
 
@@ -218,6 +275,43 @@ impl Search<'_> {
     }
 }
 
+fn lock(gathered: &Mutex<Gathered>) -> MutexGuard<'_, Gathered> {
+    gathered.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where the last of the first `keep` stands, if so many have been found.
+fn bound(gathered: &Gathered, keep: usize) -> Option<OrderPosition> {
+    let last = gathered.best.last().filter(|_| gathered.best.len() >= keep);
+    last.map(|found| found.position.clone())
+}
+
+/// The segments, those with so many documents in a piece for each thread. The first piece begins the first segment.
+fn pieces<'s>(readers: &[(SegmentOrdinal, &'s SegmentReader)], threads: u32, large: u64) -> Vec<Piece<'s>> {
+    let mut pieces = Vec::new();
+    for &(ordinal, reader) in readers {
+        let max_doc = reader.max_doc();
+        // Each piece looks the terms up anew.
+        let parts = if u64::from(max_doc) < large { 1 } else { threads };
+        let windows = max_doc.div_ceil(WINDOW).div_ceil(parts);
+        let mut start = 0;
+        while start < max_doc {
+            let end = max_doc.min(start + windows * WINDOW);
+            pieces.push(Piece {
+                ordinal,
+                reader,
+                docs: start..end,
+            });
+            start = end;
+        }
+    }
+    pieces
+}
+
+/// Whether that is how segments are sorted.
+fn is_sorted(order: Order) -> bool {
+    order.descending && order.by == OrderBy::Number(NumberField::InfoUpdatedAt)
+}
+
 /// How many documents of a set are not deleted, if that is known without counting.
 fn known_count(reader: &SegmentReader, in_set: Option<u64>) -> Option<u64> {
     match in_set? {
@@ -254,11 +348,7 @@ impl Collector {
         let within = |position: Option<&OrderPosition>| position.map(|position| places.place(position));
         let after = within(plan.window.after.as_ref()).transpose()?.flatten();
         let bound = within(bound).transpose()?;
-        let sorted = plan.order
-            == Order {
-                by: OrderBy::Number(NumberField::InfoUpdatedAt),
-                descending: true,
-            };
+        let sorted = is_sorted(plan.order);
         let start = match plan.window.after.as_ref().map(|after| &after.value) {
             Some(OrderValue::Number(after)) if sorted => {
                 let column = segment.sorted_by()?;

@@ -5,7 +5,7 @@
 //! checked by positions ([`WordDocs`]), and only in the documents that have the words.
 
 use std::ops::{ControlFlow, Range};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use tantivy::columnar::Column;
 use tantivy::index::{InvertedIndexReader, SegmentReader};
@@ -31,7 +31,7 @@ pub(super) struct Segment<'a> {
     pub(super) fields: &'a Fields,
     pub(super) kind: Kind,
     pub(super) employers: &'a Employers<'a>,
-    pub(super) deadline: Rc<Deadline>,
+    pub(super) deadline: Arc<Deadline>,
 }
 
 impl Segment<'_> {
@@ -88,20 +88,25 @@ impl Segment<'_> {
     }
 
     /// The documents with one of these companies' numbers.
-    pub(super) fn of_companies(&self, numbers: &Rc<Numbers>) -> tantivy::Result<BoxDocs> {
+    pub(super) fn of_companies(&self, numbers: &Arc<Numbers>) -> tantivy::Result<BoxDocs> {
         let Some(few) = numbers.to_look_up(self.reader.max_doc()) else {
             return Ok(Box::new(EmployerDocs::open(self.reader, numbers)?));
         };
         self.listed(few.iter().map(|number| self.fields.company_term(*number)))
     }
 
-    /// Works through the documents of the set that are not deleted, window by window, until there are no more, the work
-    /// breaks, or the deadline has passed.
-    pub(super) fn windows(&self, docs: &mut BoxDocs, mut work: impl FnMut(&Window) -> ControlFlow<()>) {
-        let mut from = 0;
+    /// Works through the documents of the set in this range of windows that are not deleted, window by window, until there
+    /// are no more, the work breaks, or the deadline has passed.
+    pub(super) fn windows(
+        &self,
+        range: Range<DocId>,
+        docs: &mut BoxDocs,
+        mut work: impl FnMut(&Window) -> ControlFlow<()>,
+    ) {
+        let mut from = range.start;
         loop {
             from = docs.next(from);
-            if from >= self.reader.max_doc() || self.deadline.look() {
+            if from >= range.end || self.deadline.look() {
                 return;
             }
             let mut matching = Window::around(from);
@@ -202,7 +207,7 @@ impl Segment<'_> {
         Ok(Box::new(WordDocs::new(
             candidates,
             matcher,
-            Rc::clone(&self.deadline),
+            Arc::clone(&self.deadline),
         )))
     }
 

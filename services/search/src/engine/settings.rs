@@ -14,6 +14,10 @@ pub struct IndexSettings {
     /// Whether every file's checksum is checked on open. It reads the whole index, which warms the cache that the
     /// searches will use; without it only missing, truncated and unreadable files are noticed.
     pub verify_on_open: bool,
+    /// Threads that searches run on. A search that has much to look at takes more than one while others are free.
+    pub search_threads: usize,
+    /// That is worth it from so many documents on, which it has to look at in the largest segment.
+    pub shared_from: u64,
 }
 
 impl Default for IndexSettings {
@@ -23,6 +27,8 @@ impl Default for IndexSettings {
             writer_memory_bytes: 96 << 20,
             merge_threads: 1,
             verify_on_open: true,
+            search_threads: 1,
+            shared_from: 20_000,
         }
     }
 }

@@ -5,7 +5,7 @@
 //! and united as it says, are not empty. Only documents that have the words at all are looked at.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::{DocId, DocSet};
@@ -39,13 +39,13 @@ pub(super) struct Slots {
 pub(super) struct WordDocs {
     candidates: BoxDocs,
     matcher: Matcher,
-    deadline: Rc<Deadline>,
+    deadline: Arc<Deadline>,
     looks: u32,
 }
 
 impl WordDocs {
     /// `candidates` has to hold all documents in which the expression holds.
-    pub(super) fn new(candidates: BoxDocs, matcher: Matcher, deadline: Rc<Deadline>) -> Self {
+    pub(super) fn new(candidates: BoxDocs, matcher: Matcher, deadline: Arc<Deadline>) -> Self {
         Self {
             candidates,
             matcher,

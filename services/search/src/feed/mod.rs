@@ -12,6 +12,8 @@
 //! - **Postgres is away.** Searches go on against the index as it is; the feed tries again, more and more slowly up
 //!   to [`LONGEST_PAUSE`].
 //! - **The disk is full, the index can't be written.** The same.
+//! - **The index's directory was removed.** Nothing can be written there again, and nothing new would ever be found: the
+//!   process ends, and whoever starts it again has it build a new one.
 //! - **The index is new, or so old that its next change was dropped from the feed, or ahead of it** (the database was
 //!   put back to an older state). It is built anew from all records ([`build`]), and the old one, if there is one,
 //!   serves until the new one takes over.
@@ -39,20 +41,6 @@ mod ahead;
 mod build;
 mod follow;
 mod records;
-/// Tells the metrics what is in the index.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "metrics are floating point; counts are far below 2^53"
-)]
-fn observe(status: &IndexStatus) {
-    for (kind, status) in [("company", status.companies), ("person", status.people)] {
-        metrics::gauge!("search_index_documents", "kind" => kind).set(status.documents as f64);
-        metrics::gauge!("search_index_segments", "kind" => kind).set(status.segments as f64);
-        metrics::gauge!("search_index_bytes", "kind" => kind).set(status.bytes as f64);
-        metrics::gauge!("search_index_merges", "kind" => kind).set(status.merges as f64);
-    }
-}
-
 #[cfg(test)]
 mod tests;
 
@@ -163,6 +151,10 @@ impl Feed {
                 }
                 Err(FeedError::Draining) => return,
                 Err(error) => {
+                    if self.index.is_gone() {
+                        tracing::error!(error = %with_causes(&error), "the directory of the index was removed");
+                        return;
+                    }
                     metrics::counter!("search_feed_errors_total").increment(1);
                     tracing::warn!(error = %with_causes(&error), "the index does not follow the records now");
                     pause = (pause * 2).min(LONGEST_PAUSE);
@@ -268,6 +260,8 @@ impl Feed {
                 built.set(true);
                 self.note(position, feed.position).await?;
                 if position == feed.position {
+                    let index = Arc::clone(&self.index);
+                    tokio::task::spawn_blocking(move || index.show_merged()).await??;
                     return Ok(Advance::Level);
                 }
             }
@@ -402,4 +396,18 @@ enum Advance {
     Behind,
     /// The index is level with the records.
     Level,
+}
+
+/// Tells the metrics what is in the index.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "metrics are floating point; counts are far below 2^53"
+)]
+fn observe(status: &IndexStatus) {
+    for (kind, status) in [("company", status.companies), ("person", status.people)] {
+        metrics::gauge!("search_index_documents", "kind" => kind).set(status.documents as f64);
+        metrics::gauge!("search_index_segments", "kind" => kind).set(status.segments as f64);
+        metrics::gauge!("search_index_bytes", "kind" => kind).set(status.bytes as f64);
+        metrics::gauge!("search_index_merges", "kind" => kind).set(status.merges as f64);
+    }
 }

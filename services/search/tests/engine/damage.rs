@@ -114,4 +114,8 @@ fn another_format() {
     // What can't be used is left alone until the caller says so.
     fs::write(dir.path().join("current"), current).unwrap();
     assert_eq!(open(dir.path()).position(), Some(1));
+    // Of another format's nobody wants to know what happened.
+    fs::write(dir.path().join("current"), "999 1\n").unwrap();
+    assert_eq!(unusable(dir.path()).start_afresh().unwrap().position(), None);
+    assert!(!dir.path().join("set-aside").exists());
 }

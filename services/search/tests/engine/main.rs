@@ -28,6 +28,8 @@ use reference::Reference;
 pub(crate) fn settings() -> IndexSettings {
     IndexSettings {
         writer_memory_bytes: 15_000_000,
+        search_threads: 3,
+        shared_from: 0,
         ..IndexSettings::default()
     }
 }

@@ -3,13 +3,16 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use search::document::Change;
 use search::engine::{Index, IndexError, Merging};
 use search::plan::{Condition, Engine, EngineError, Kind, Stop};
 
 use crate::{document, everything, id, open, put, settings};
+
+/// Longest wait for what happens soon.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn count(index: &Index, kind: Kind) -> u64 {
     index.search(&everything(kind, 0), &Stop::never()).unwrap().total
@@ -308,6 +311,27 @@ fn an_abandoned_rebuild_is_cleared_away() {
     let index = open(dir.path());
     assert!(!dir.path().join("generation-000002").exists());
     assert_eq!((index.position(), count(&index, Kind::Company)), (Some(1), 1));
+}
+
+/// As when the process ended while they ran, or before a bulk load was over.
+#[test]
+fn merges_that_were_broken_off_go_on_after_the_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = open(dir.path());
+    for number in 0..20 {
+        index.write(&[put(document(Kind::Person, number))]).unwrap();
+        index.commit(i64::from(number), Merging::Later).unwrap();
+    }
+    let segments = |index: &Index| index.status().unwrap().people.segments;
+    assert_eq!(segments(&index), 20);
+    drop(index);
+    let index = open(dir.path());
+    let begun = Instant::now();
+    while segments(&index) >= 5 {
+        assert!(begun.elapsed() < PATIENCE, "nothing is merged");
+        index.show_merged().unwrap();
+    }
+    assert_eq!((index.position(), count(&index, Kind::Person)), (Some(19), 20));
 }
 
 #[test]

@@ -105,6 +105,8 @@ pub(crate) async fn serve(pool: &PgPool) -> Served {
     let config = config(&dir);
     let settings = IndexSettings {
         writer_memory_bytes: 16 << 20,
+        search_threads: 3,
+        shared_from: 0,
         ..config.index
     };
     let Opened::Ready(index) = Index::open(dir.path(), settings).unwrap() else {
