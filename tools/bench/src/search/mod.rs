@@ -7,6 +7,7 @@
 mod baseline;
 mod chance;
 mod classes;
+mod costliest;
 mod data;
 mod import;
 mod measure;
@@ -147,6 +148,7 @@ impl Search {
         if self.only != Some(Only::Index) {
             let classes = self.classes(&stage).await?;
             stage.compare(classes, Duration::from_secs(self.seconds)).await?;
+            stage.costliest(&self).await?;
         }
         if self.only.is_none() {
             stage.beside_import(&self).await?;
