@@ -133,8 +133,15 @@ impl Operator {
 
     /// Imports records, each with the number of its place as its line; returns when they are searchable.
     pub fn import(&self, changes: impl IntoIterator<Item = Change>) -> ImportResponse {
-        let stream = tokio_stream::once(batch(changes));
-        let answer = self.block_on(async {
+        let answer = self.send(batch(changes));
+        self.wait_for(answer.position);
+        answer
+    }
+
+    /// Imports a batch; returns when it is durable.
+    pub fn send(&self, batch: ImportRequest) -> ImportResponse {
+        let stream = tokio_stream::once(batch);
+        self.block_on(async {
             let mut answers = self
                 .records
                 .clone()
@@ -147,9 +154,7 @@ impl Operator {
                 .await
                 .expect("a batch is answered")
                 .expect("a batch is answered")
-        });
-        self.wait_for(answer.position);
-        answer
+        })
     }
 
     /// Waits until searches see this position of the feed.

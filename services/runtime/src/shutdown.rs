@@ -14,6 +14,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 use tokio_util::task::TaskTracker;
 
+/// Sent to who writes beyond the limit of files' sizes; its number on Linux and macOS.
+const SIGXFSZ: i32 = 25;
+
 /// The state of a process's end. Cheap to clone; clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Shutdown {
@@ -84,8 +87,11 @@ impl Shutdown {
         self.drain.clone()
     }
 
-    /// Begins to drain at the first SIGTERM or SIGINT.
+    /// Begins to drain at the first SIGTERM or SIGINT. A file that reaches the limit of files' sizes is no reason to end: as
+    /// on a full disk, the write fails.
     pub(crate) fn listen_to_signals(&self) -> std::io::Result<()> {
+        // Nobody has to listen for it to be without effect.
+        drop(signal(SignalKind::from_raw(SIGXFSZ))?);
         let (mut terminate, mut interrupt) =
             (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         let drain = self.drain.clone();

@@ -78,17 +78,14 @@ pub(crate) fn start(name: &'static str, config: &TelemetryConfig) -> Result<Tele
         .as_deref()
         .map(|endpoint| tracer_provider(name, endpoint))
         .transpose()?;
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        // They would be told on the same stderr, by a macro that panics if its disk is full.
+        .log_internal_errors(false);
     let lines = if config.log_json {
-        tracing_subscriber::fmt::layer()
-            .with_writer(std::io::stderr)
-            .json()
-            .flatten_event(true)
-            .boxed()
+        lines.json().flatten_event(true).boxed()
     } else {
-        tracing_subscriber::fmt::layer()
-            .with_writer(std::io::stderr)
-            .with_ansi(false)
-            .boxed()
+        lines.with_ansi(false).boxed()
     };
     let spans = traces
         .as_ref()

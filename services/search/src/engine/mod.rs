@@ -20,7 +20,8 @@
 //!
 //! # How a plan is answered
 //! For each segment, the largest first, the filter becomes a set of documents (`segment`) that is worked through in
-//! windows of 4096 as bit sets (`docs`, `window`). Matches are counted by bits. Of what matches, only what can still be
+//! windows of 4096 as bit sets (`docs`, `window`). While other threads are free (`threads`) and there is much to look at, large
+//! segments are cut into ranges of windows, which the threads take one after the other. Matches are counted by bits. Of what matches, only what can still be
 //! among the first `skip + limit` is looked at closer: its key (`order`) is compared with the worst one kept
 //! (`top`), and its id is read only on a tie. Words within one value are checked by their positions (`words`), and
 //! only where the words are there at all; a score (`score`) is computed as [`crate::plan::Ranking`] says it, in integers,
@@ -28,7 +29,8 @@
 //!
 //! People have their company's number, and nothing else of it: what a search for people asks of their companies is
 //! asked of the companies first, once for all segments, and becomes a set of numbers (`employers`); where the people's own
-//! conditions leave few of them, of their companies alone. Both halves are therefore shown to searches together, as one commit has left them.
+//! conditions leave few of them, of their companies alone. Both halves are therefore shown to searches together, as one
+//! commit has left them.
 //!
 //! Segments are sorted by `infoUpdatedAt`, the newest first, since that is the order of every search that has no words
 //! to rank by: such a page is complete after the first few matches, a range of it is a range of documents, and where the

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use proto::search::v1::{NewBusiness, SearchQuery, Sort, SortDirection, SortField, WebsiteStatus};
-use proto::search_query::{MAX_ITEM_CHARS, MAX_ITEMS, MAX_LIMIT, MAX_PAGED_RECORDS, MAX_TERMS, MAX_TEXT_CHARS};
+use proto::search_query::{
+    MAX_ITEM_CHARS, MAX_ITEMS, MAX_LIMIT, MAX_PAGED_RECORDS, MAX_TERMS, MAX_TEXT_CHARS,
+};
 use tokio::task::JoinSet;
 use tonic::{Code, Status};
 
@@ -117,7 +119,11 @@ fn requests(sample: &Sample) -> Vec<(&'static str, Kind, SearchQuery)> {
     vec![
         ("all filters, companies", Kind::Companies, deep(all.clone())),
         ("all filters, people", Kind::People, deep(all)),
-        ("words of descriptions, companies", Kind::Companies, deep(words.clone())),
+        (
+            "words of descriptions, companies",
+            Kind::Companies,
+            deep(words.clone()),
+        ),
         ("words of descriptions, people", Kind::People, deep(words)),
         ("pairs of words, companies", Kind::Companies, deep(pairs)),
         ("titles, people", Kind::People, deep(titles)),
@@ -209,7 +215,12 @@ impl Stage {
             "x",
             "",
         );
-        report.figure("the costliest meanwhile", f64_of(asked) / TIME.as_secs_f64(), "per s", "");
+        report.figure(
+            "the costliest meanwhile",
+            f64_of(asked) / TIME.as_secs_f64(),
+            "per s",
+            "",
+        );
         Ok(())
     }
 }
