@@ -19,6 +19,7 @@ use crate::credits::Costs;
 use crate::rate::gcra::Pace;
 use crate::rest::Limits;
 use crate::rest::cors::Cors;
+use crate::server::{ConnectionLimits, Timeouts};
 
 /// The settings of the gateway.
 pub struct Config {
@@ -38,8 +39,12 @@ pub struct Config {
     pub pace: Pace,
     /// What searches cost.
     pub costs: Costs,
+    /// Most requests that may call one of the services at once.
+    pub max_calls: usize,
     /// Bounds of a request.
     pub limits: Limits,
+    /// Bounds of connections.
+    pub connections: ConnectionLimits,
     /// How many unknown API keys a client address may have looked up.
     pub unknown_keys: UnknownKeys,
     /// Which web pages may ask.
@@ -70,6 +75,12 @@ impl Config {
                 "billing_url",
                 "http://127.0.0.1:7103",
                 "Address of the billing service.",
+            ),
+            max_calls: settings.bounded(
+                "max_calls",
+                2_000,
+                1..=1_000_000,
+                "Most requests that call one of the services at once; what would be beyond it is answered 503 at once.",
             ),
             redis: read_redis(settings),
             redis_budget: settings.bounded(
@@ -107,6 +118,7 @@ impl Config {
                     "Longest time from the head of a request to its answer.",
                 ),
             },
+            connections: read_connections(settings),
             unknown_keys: read_unknown_keys(settings),
             cors: read_cors(settings),
             session_rules,
@@ -150,6 +162,38 @@ fn read_pace(settings: &mut Settings) -> Pace {
         window,
     });
     rate.expect("both are within the bounds of a rate").into()
+}
+
+fn read_connections(settings: &mut Settings) -> ConnectionLimits {
+    let times = Duration::from_millis(100)..=Duration::from_hours(1);
+    ConnectionLimits {
+        max_connections: settings.bounded(
+            "max_connections",
+            20_000,
+            1..=1_000_000,
+            "Most connections at once. A further one takes the place of that on which nothing has been asked for longest.",
+        ),
+        timeouts: Timeouts {
+            head: settings.bounded(
+                "head_timeout",
+                Duration::from_secs(10),
+                times.clone(),
+                "Longest time from the first byte of a request's head to its last (HTTP/1.1).",
+            ),
+            idle: settings.bounded(
+                "idle_timeout",
+                Duration::from_secs(75),
+                times.clone(),
+                "Longest time that a connection stays open on which nothing is asked.",
+            ),
+            answer: settings.bounded(
+                "answer_timeout",
+                Duration::from_secs(60),
+                times,
+                "Longest time that a client may take to read an answer.",
+            ),
+        },
+    }
 }
 
 fn read_unknown_keys(settings: &mut Settings) -> UnknownKeys {

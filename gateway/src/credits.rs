@@ -30,7 +30,7 @@ use tracing::Instrument as _;
 use utoipa::ToSchema;
 
 use crate::error::ApiError;
-use crate::upstream::{Deadline, Upstreams, call_repeatable};
+use crate::upstream::{Deadline, Upstreams};
 
 /// The header by which a caller says that a request is the same as before.
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -117,7 +117,11 @@ impl Credits {
         let cost = self.cost(purchase.operation);
         let known = self.balances.get(&purchase.account_id);
         if purchase.idempotency.is_none() && known.is_some_and(|balance| balance >= cost) {
-            return Ok(());
+            // A search that could not be paid for now is not begun.
+            let has_room = self.upstreams.billing.has_room();
+            return has_room
+                .then_some(())
+                .ok_or_else(|| ApiError::new(ErrorCode::Unavailable));
         }
         let request = PreviewChargeRequest {
             account_id: purchase.account_id.as_str().to_owned(),
@@ -125,10 +129,9 @@ impl Credits {
             amount: cost,
             idempotency: purchase.idempotency.clone(),
         };
-        let client = &self.upstreams.billing;
-        let answer = call_repeatable(deadline, request, |request| {
-            let mut client = client.clone();
-            async move { client.preview_charge(request).await }
+        let service = self.upstreams.billing.enter()?;
+        let answer = service.call_repeatable(deadline, request, async |mut client, request| {
+            client.preview_charge(request).await
         });
         let balance = answer.await?.balance;
         self.balances.insert(purchase.account_id.clone(), balance);
@@ -145,12 +148,11 @@ impl Credits {
             idempotency: purchase.idempotency,
         };
         let deadline = deadline.at_least(LEAST_CHARGE_TIME);
-        let (client, balances) = (self.upstreams.billing.clone(), self.balances.clone());
+        let (service, balances) = (self.upstreams.billing.enter()?, self.balances.clone());
         let work = async move {
             let charge_id = request.charge_id.clone();
-            let answer = call_repeatable(deadline, request, |request| {
-                let mut client = client.clone();
-                async move { client.charge(request).await }
+            let answer = service.call_repeatable(deadline, request, async |mut client, request| {
+                client.charge(request).await
             });
             let answer = answer.await;
             match &answer {

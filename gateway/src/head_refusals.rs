@@ -132,6 +132,14 @@ pub(crate) fn too_large() -> Violation {
     Violation::whole(ViolationCode::TooBig, message)
 }
 
+/// What is wrong with a request that two readers could take for requests to two hosts.
+pub(crate) fn two_hosts() -> Violation {
+    Violation::whole(
+        ViolationCode::InvalidFormat,
+        "the request names more than one host",
+    )
+}
+
 /// Whether the head is too large.
 pub(crate) fn is_too_large<B>(request: &Request<B>) -> bool {
     let bytes = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len();

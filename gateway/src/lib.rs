@@ -14,3 +14,4 @@ pub mod rest;
 pub mod row;
 pub mod server;
 pub mod upstream;
+mod waiting;

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use gateway::auth::api_key::ApiKeys;
 use gateway::auth::key_changes::KeyChanges;
 use gateway::auth::session::{SessionKeys, Sessions};
+use gateway::body::Bodies;
 use gateway::config::Config;
 use gateway::credits::Credits;
 use gateway::rate::RateLimiter;
 use gateway::rest::{self, Gateway, openapi};
 use gateway::server;
-use gateway::upstream::Upstreams;
+use gateway::upstream::{UpstreamConfig, Upstreams};
 use runtime::process::{BoxError, Process, Service};
 use runtime::settings::Settings;
 
@@ -34,9 +35,12 @@ impl Service for GatewayService {
         let (ambient, shutdown) = (process.ambient.clone(), process.shutdown.clone());
         let upstreams = Upstreams::connect(
             &config.grpc,
-            &config.search_url,
-            &config.keys_url,
-            &config.billing_url,
+            UpstreamConfig {
+                search_url: &config.search_url,
+                keys_url: &config.keys_url,
+                billing_url: &config.billing_url,
+                max_calls: config.max_calls,
+            },
         )?;
         let changes = Arc::new(KeyChanges::default());
         let (listening, redis, draining) =
@@ -52,12 +56,14 @@ impl Service for GatewayService {
             rate: RateLimiter::start(config.pace, config.redis, config.redis_budget, &shutdown),
             credits: Credits::new(upstreams.clone(), config.costs, ambient.clone(), shutdown.clone()),
             upstreams,
+            bodies: Bodies::new(config.limits.max_body_bytes),
             limits: config.limits,
             ambient: ambient.clone(),
             cors: Arc::new(config.cors),
         };
         let (listener, shutdown) = process.listen()?;
-        server::serve(listener, rest::router(gateway), &ambient, &shutdown).await;
+        let router = rest::router(gateway);
+        server::serve(listener, router, config.connections, &ambient, &shutdown).await;
         Ok(())
     }
 }

@@ -1,13 +1,24 @@
 //! The public listener: HTTP/1.1 and HTTP/2 without TLS (which ends before the gateway), bounded in what one client can
 //! hold on to, and ended without a lost request.
 //!
+//! - **Connections** are bounded in number ([`ConnectionLimits::max_connections`]). Where there are as many, a new one
+//!   takes the place of the one on which nothing has been asked for longest. They are not bounded for each client:
+//!   behind a proxy all clients have one address, and who only holds on to connections is in nobody's way.
+//! - **Time** is bounded for everything that a client has to do (`activity.rs`).
+//! - **Memory** of a connection is bounded by the constants here: a head, a window of HTTP/2, the answers under way.
+//!   Floods of frames that cost us work (resets, pings, settings, continuations, empty data) end their connection:
+//!   h2 counts them, and reads no further than its answers are taken.
+//!
 //! When the process drains, the listener is closed, idle connections are closed, and busy ones once what runs on them
 //! is answered.
 
-use std::future::Future;
+mod activity;
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::task::{Poll, ready};
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use hyper::service::{Service as _, service_fn};
@@ -15,15 +26,16 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use runtime::ambient::Ambient;
+use runtime::process::max_open_files;
 use runtime::shutdown::Shutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Sleep;
 
+use self::activity::{Activity, Heard};
 use crate::auth::client_address::Peer;
 use crate::head_refusals::HeadRefusals;
-
-/// Longest that a head may take to arrive, and that an HTTP/1.1 connection may be idle.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(75);
+use crate::waiting::Waiting;
 
 /// Most headers of a request.
 pub(crate) const MAX_HEADERS: usize = 100;
@@ -37,55 +49,79 @@ const MAX_HEAD_BYTES_READ: u32 = 256 * 1024;
 /// Most requests at once on one HTTP/2 connection.
 const MAX_STREAMS: u32 = 200;
 
+/// Most bytes of bodies that an HTTP/2 connection, and one request on it, may send before they are read.
+const CONNECTION_WINDOW: u32 = 256 * 1024;
+const STREAM_WINDOW: u32 = 128 * 1024;
+
+/// Most bytes of an answer that HTTP/2 takes from us before they are sent.
+const SEND_BUFFER: usize = 64 * 1024;
+
 /// Silence after which an HTTP/2 client is asked if it is still there, and longest wait for its answer.
 const PING_EVERY: Duration = Duration::from_secs(20);
-
-/// Most connections at once; more wait to be accepted.
-const MAX_CONNECTIONS: usize = 20_000;
 
 /// Pause after a failure to accept, which is out of file descriptors mostly.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// Longest wait for a connection that is to give way, until another is to.
+const MAKING_ROOM: Duration = Duration::from_millis(100);
+
+/// How soon a connection that is busy is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// Files that the process opens for other things than its callers' connections.
+const OTHER_FILES: usize = 100;
+
+/// Bounds of connections.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionLimits {
+    /// Most at once.
+    pub max_connections: usize,
+    /// How long clients may take.
+    pub timeouts: Timeouts,
+}
+
+/// How long clients may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeouts {
+    /// To send a head, from its first byte on (HTTP/1.1).
+    pub head: Duration,
+    /// To ask something.
+    pub idle: Duration,
+    /// To take an answer.
+    pub answer: Duration,
+}
+
 /// Serves until the process drains.
-pub async fn serve(listener: TcpListener, router: Router, ambient: &Ambient, shutdown: &Shutdown) {
-    let mut builder = auto::Builder::new(TaskExecutor(shutdown.clone()));
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
-        .max_headers(MAX_HEADERS)
-        .max_buf_size(MAX_HEAD_BYTES);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(MAX_STREAMS)
-        .max_header_list_size(MAX_HEAD_BYTES_READ)
-        .keep_alive_interval(PING_EVERY)
-        .keep_alive_timeout(PING_EVERY);
-    let builder = Arc::new(builder);
-    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    limits: ConnectionLimits,
+    ambient: &Ambient,
+    shutdown: &Shutdown,
+) {
+    let connections = Arc::new(Connections {
+        builder: builder(shutdown),
+        router,
+        timeouts: limits.timeouts,
+        idle: Waiting::default(),
+        ambient: ambient.clone(),
+        shutdown: shutdown.clone(),
+    });
+    let permits = Arc::new(Semaphore::new(most_connections(limits)));
     let accept = async {
         loop {
-            // The semaphore is never closed.
-            let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
-                return;
-            };
             match listener.accept().await {
                 Ok((stream, address)) => {
+                    metrics::gauge!("gateway_connections").increment(1);
                     // Answers are written whole: there is nothing to collect.
                     let _ = stream.set_nodelay(true);
-                    let (builder, router) = (Arc::clone(&builder), router.clone());
-                    shutdown.spawn(serve_connection(
-                        HeadRefusals::new(TokioIo::new(stream), ambient.clone()),
-                        Peer(address.ip()),
-                        builder,
-                        router,
-                        shutdown.clone(),
-                        permit,
-                    ));
+                    let permit = make_room(&permits, &connections.idle).await;
+                    let connection = Arc::clone(&connections).serve(stream, Peer(address.ip()), permit);
+                    shutdown.spawn(connection);
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a connection can't be accepted");
+                    connections.idle.end_longest();
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }
@@ -97,45 +133,132 @@ pub async fn serve(listener: TcpListener, router: Router, ambient: &Ambient, shu
     }
 }
 
-async fn serve_connection(
-    stream: HeadRefusals<TokioIo<TcpStream>>,
-    peer: Peer,
-    builder: Arc<auto::Builder<TaskExecutor>>,
-    router: Router,
-    shutdown: Shutdown,
-    permit: OwnedSemaphorePermit,
-) {
-    let asked = Arc::new(AtomicBool::new(false));
-    let router = TowerToHyperService::new(router);
-    let service = service_fn({
-        let asked = Arc::clone(&asked);
-        move |mut request: hyper::Request<hyper::body::Incoming>| {
-            asked.store(true, Ordering::Relaxed);
-            request.extensions_mut().insert(peer);
-            router.call(request)
-        }
-    });
-    // Before the first request, nothing else ends a connection that says nothing.
-    let silence = async {
-        tokio::time::sleep(HEAD_TIMEOUT).await;
-        if asked.load(Ordering::Relaxed) {
-            std::future::pending::<()>().await;
-        }
-    };
-    let connection = builder.serve_connection(stream, service);
-    tokio::pin!(connection);
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = silence => return,
-        () = shutdown.draining() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "a connection ended in disorder");
+/// As many as are set, if the process may open that many files.
+fn most_connections(limits: ConnectionLimits) -> usize {
+    let possible = max_open_files().saturating_sub(OTHER_FILES).max(1);
+    if possible < limits.max_connections {
+        tracing::warn!(
+            max_connections = limits.max_connections,
+            possible,
+            "the limit of open files (ulimit -n) does not allow for max_connections"
+        );
     }
-    drop(permit);
+    limits.max_connections.min(possible)
+}
+
+/// Waits for room for one connection more; one on which nothing is asked makes it.
+async fn make_room(permits: &Arc<Semaphore>, idle: &Waiting) -> Option<OwnedSemaphorePermit> {
+    loop {
+        if let Ok(permit) = Arc::clone(permits).try_acquire_owned() {
+            return Some(permit);
+        }
+        if idle.end_longest() {
+            metrics::counter!("gateway_connections_displaced_total").increment(1);
+        }
+        let room = Arc::clone(permits).acquire_owned();
+        if let Ok(room) = tokio::time::timeout(MAKING_ROOM, room).await {
+            // The semaphore is never closed.
+            return room.ok();
+        }
+    }
+}
+
+fn builder(shutdown: &Shutdown) -> auto::Builder<TaskExecutor> {
+    let mut builder = auto::Builder::new(TaskExecutor(shutdown.clone()));
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        // It would count from the end of the request before; a connection's activity tells both apart.
+        .header_read_timeout(None)
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEAD_BYTES);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(MAX_STREAMS)
+        .max_header_list_size(MAX_HEAD_BYTES_READ)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .max_send_buf_size(SEND_BUFFER)
+        .keep_alive_interval(PING_EVERY)
+        .keep_alive_timeout(PING_EVERY);
+    builder
+}
+
+/// What all connections have in common.
+struct Connections {
+    builder: auto::Builder<TaskExecutor>,
+    router: Router,
+    timeouts: Timeouts,
+    idle: Waiting,
+    ambient: Ambient,
+    shutdown: Shutdown,
+}
+
+impl Connections {
+    async fn serve(self: Arc<Self>, stream: TcpStream, peer: Peer, permit: Option<OwnedSemaphorePermit>) {
+        let activity = Activity::new(self.timeouts, self.idle.clone());
+        let stream = TokioIo::new(Heard {
+            stream,
+            activity: activity.clone(),
+        });
+        let router = TowerToHyperService::new(self.router.clone());
+        let asking = activity.clone();
+        let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
+            let asked = asking.begin_request();
+            request.extensions_mut().insert(peer);
+            let answer = router.call(request);
+            async move {
+                let answer = answer.await?;
+                Ok::<_, std::convert::Infallible>(answer.map(|body| asked.answered(body)))
+            }
+        });
+        let stream = HeadRefusals::new(stream, self.ambient.clone());
+        let mut connection = pin!(self.builder.serve_connection(stream, service));
+        let mut clock = pin!(tokio::time::sleep(self.timeouts.head));
+        let mut leaves = false;
+        loop {
+            let time_is_up = tokio::select! {
+                // What a connection hears may bring the end of its time closer: it is looked at afterwards.
+                biased;
+                ended = connection.as_mut() => {
+                    if let Err(error) = ended {
+                        tracing::debug!(%error, "a connection ended in disorder");
+                    }
+                    break;
+                }
+                () = time_is_up(&activity, clock.as_mut()) => true,
+                () = activity.gives_way(), if !leaves => false,
+                () = self.shutdown.draining(), if !leaves => false,
+            };
+            if time_is_up && (leaves || activity.is_busy()) {
+                break;
+            }
+            leaves = true;
+            activity.leave();
+            connection.as_mut().graceful_shutdown();
+        }
+        metrics::gauge!("gateway_connections").decrement(1);
+        drop(permit);
+    }
+}
+
+/// Resolves when what goes on on a connection has gone on for too long.
+async fn time_is_up(activity: &Activity, mut clock: Pin<&mut Sleep>) {
+    // A clock that goes off too early costs less than one that is set at every turn.
+    poll_fn(|context| {
+        loop {
+            let (now, ends_at) = (Instant::now(), activity.ends_at());
+            match ends_at {
+                Some(at) if at <= now => return Poll::Ready(()),
+                Some(at) if at < clock.deadline().into_std() => clock.as_mut().reset(at.into()),
+                _ => {}
+            }
+            ready!(clock.as_mut().poll(context));
+            clock.as_mut().reset(ends_at.unwrap_or(now + LOOK_AGAIN).into());
+        }
+    })
+    .await;
 }
 
 /// Starts the tasks of HTTP/2 streams as tracked ones.

@@ -1,25 +1,29 @@
-//! Calls to the services: with what is left of the request's time, and tried again where that is safe.
+//! Calls to the services: so many at once, with what is left of the request's time, and tried again where that is safe.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use runtime::grpc_client::{GrpcChannel, GrpcClientConfig};
-use runtime::process::{BoxError, with_causes};
-use tonic::{Code, Request, Response, Status};
-
 use proto::billing::v1::billing_service_client::BillingServiceClient;
+use proto::error_code::ErrorCode;
 use proto::keys::v1::key_service_client::KeyServiceClient;
 use proto::search::v1::search_service_client::SearchServiceClient;
+use runtime::grpc_client::{GrpcChannel, GrpcClientConfig};
+use runtime::process::{BoxError, with_causes};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tonic::{Code, Request, Response, Status};
+
+use crate::error::ApiError;
 
 /// The services behind the gateway. Cheap to clone.
 #[derive(Clone)]
 pub struct Upstreams {
     /// Searches.
-    pub search: SearchServiceClient<GrpcChannel>,
+    pub search: Upstream<SearchServiceClient<GrpcChannel>>,
     /// Keeps API keys.
-    pub keys: KeyServiceClient<GrpcChannel>,
+    pub keys: Upstream<KeyServiceClient<GrpcChannel>>,
     /// Keeps credits.
-    pub billing: BillingServiceClient<GrpcChannel>,
+    pub billing: Upstream<BillingServiceClient<GrpcChannel>>,
 }
 
 /// Largest answer that is read: 250 rows of the largest records, or all keys that an account has made in years.
@@ -28,21 +32,106 @@ const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 /// Pauses before the second and the third attempt.
 const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(200)];
 
+/// Where the services are, and how they are called.
+#[derive(Clone, Copy, Debug)]
+pub struct UpstreamConfig<'a> {
+    /// Address of the search service.
+    pub search_url: &'a str,
+    /// Address of the keys service.
+    pub keys_url: &'a str,
+    /// Address of the billing service.
+    pub billing_url: &'a str,
+    /// Most requests that may call one of them at once.
+    pub max_calls: usize,
+}
+
 impl Upstreams {
     /// Connections to the services at these addresses; they are made at the first call.
-    pub fn connect(
-        config: &GrpcClientConfig,
-        search_url: &str,
-        keys_url: &str,
-        billing_url: &str,
-    ) -> Result<Self, BoxError> {
-        let search = SearchServiceClient::new(config.connect(search_url)?);
+    pub fn connect(grpc: &GrpcClientConfig, config: UpstreamConfig<'_>) -> Result<Self, BoxError> {
+        let search = SearchServiceClient::new(grpc.connect(config.search_url)?)
+            .max_decoding_message_size(MAX_ANSWER_BYTES);
+        let keys =
+            KeyServiceClient::new(grpc.connect(config.keys_url)?).max_decoding_message_size(MAX_ANSWER_BYTES);
+        let billing = BillingServiceClient::new(grpc.connect(config.billing_url)?);
         Ok(Self {
-            search: search.max_decoding_message_size(MAX_ANSWER_BYTES),
-            keys: KeyServiceClient::new(config.connect(keys_url)?)
-                .max_decoding_message_size(MAX_ANSWER_BYTES),
-            billing: BillingServiceClient::new(config.connect(billing_url)?),
+            search: Upstream::new("search", search, config.max_calls),
+            keys: Upstream::new("keys", keys, config.max_calls),
+            billing: Upstream::new("billing", billing, config.max_calls),
         })
+    }
+}
+
+/// One service, which so many requests may call at once and no more.
+///
+/// A service that is slow or stands still holds up those who call it, until their time is over; all others are refused at
+/// once, instead of waiting behind them for what they would not get in time. Each service has its own room, so that
+/// what does not need this one goes on.
+#[derive(Clone, Debug)]
+pub struct Upstream<C> {
+    name: &'static str,
+    client: C,
+    room: Arc<Semaphore>,
+}
+
+impl<C: Clone> Upstream<C> {
+    fn new(name: &'static str, client: C, max_calls: usize) -> Self {
+        let room = Arc::new(Semaphore::new(max_calls.min(Semaphore::MAX_PERMITS)));
+        Self { name, client, room }
+    }
+
+    /// Room to call it, until this is dropped.
+    pub fn enter(&self) -> Result<Admitted<C>, ApiError> {
+        let Ok(room) = Arc::clone(&self.room).try_acquire_owned() else {
+            metrics::counter!("gateway_calls_shed_total", "service" => self.name).increment(1);
+            return Err(ApiError::new(ErrorCode::Unavailable));
+        };
+        Ok(Admitted {
+            client: self.client.clone(),
+            _room: room,
+        })
+    }
+
+    /// Whether there is room now.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.room.available_permits() > 0
+    }
+}
+
+/// A request that may call a service.
+#[derive(Debug)]
+pub struct Admitted<C> {
+    client: C,
+    _room: OwnedSemaphorePermit,
+}
+
+impl<C: Clone> Admitted<C> {
+    /// Calls once: for what must not be done twice.
+    pub async fn call<M, R, F>(
+        &self,
+        deadline: Deadline,
+        message: M,
+        method: impl FnOnce(C, Request<M>) -> F,
+    ) -> Result<R, Status>
+    where
+        F: Future<Output = Result<Response<R>, Status>>,
+    {
+        let client = self.client.clone();
+        call(deadline, message, |request| method(client, request)).await
+    }
+
+    /// Calls again, twice at most, while the service is not there: for what can be done again without harm.
+    pub async fn call_repeatable<M, R, F>(
+        &self,
+        deadline: Deadline,
+        message: M,
+        method: impl Fn(C, Request<M>) -> F,
+    ) -> Result<R, Status>
+    where
+        M: Clone,
+        F: Future<Output = Result<Response<R>, Status>>,
+    {
+        call_repeatable(deadline, message, |request| method(self.client.clone(), request)).await
     }
 }
 
@@ -81,8 +170,7 @@ impl Deadline {
     }
 }
 
-/// Calls once: for what must not be done twice.
-pub async fn call<M, R, F>(
+async fn call<M, R, F>(
     deadline: Deadline,
     message: M,
     method: impl FnOnce(Request<M>) -> F,
@@ -118,8 +206,7 @@ fn over() -> Status {
     Status::deadline_exceeded("the request's time is over")
 }
 
-/// Calls again, twice at most, while the service is not there: for what can be done again without harm.
-pub async fn call_repeatable<M, R, F>(
+async fn call_repeatable<M, R, F>(
     deadline: Deadline,
     message: M,
     mut method: impl FnMut(Request<M>) -> F,
@@ -164,6 +251,16 @@ mod tests {
         });
         let code = result.await.map_or_else(|status| status.code(), |()| Code::Ok);
         (calls.get(), code)
+    }
+
+    #[test]
+    fn whoever_finds_no_room_is_refused_at_once() {
+        let upstream = Upstream::new("search", (), 2);
+        let admitted = [upstream.enter().unwrap(), upstream.enter().unwrap()];
+        assert!(!upstream.has_room());
+        assert_eq!(upstream.enter().unwrap_err().code(), ErrorCode::Unavailable);
+        drop(admitted);
+        assert!(upstream.has_room() && upstream.enter().is_ok());
     }
 
     #[tokio::test]

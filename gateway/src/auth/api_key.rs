@@ -24,7 +24,9 @@ use proto::account::{self, AccountId};
 use proto::api_key::ApiKeySecret;
 use proto::error_code::ErrorCode;
 use proto::key_change::KeyChange;
+use proto::keys::v1::key_service_client::KeyServiceClient;
 use proto::keys::v1::{VerifiedKey, VerifyKeyRequest};
+use runtime::grpc_client::GrpcChannel;
 use sha2::{Digest as _, Sha256};
 use tonic::Status;
 
@@ -34,7 +36,7 @@ use super::key_changes::KeyChanges;
 use super::unknown_keys::{Origin, UnknownKeys};
 use crate::error::ApiError;
 use crate::rate::gcra::Pace;
-use crate::upstream::{Deadline, Upstreams, call_repeatable};
+use crate::upstream::{Admitted, Deadline, Upstreams};
 
 /// The header that carries an API key and nothing else.
 pub const API_KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
@@ -53,6 +55,9 @@ const MAX_KEPT: u64 = 100_000;
 
 /// SHA-256 of a secret.
 type SecretHash = [u8; 32];
+
+/// A request that may call the keys service.
+type KeysAdmitted = Admitted<KeyServiceClient<GrpcChannel>>;
 
 /// Tells whose API key a request carries.
 #[derive(Clone)]
@@ -120,9 +125,16 @@ impl ApiKeys {
         if self.refused.contains_key(&hash) {
             return Err(refusal());
         }
+        if let Some(verified) = self.verified.get(&hash).await
+            && !self.is_outdated(&verified)
+        {
+            return Ok(verified.caller.clone());
+        }
+        // Who waits for what another asks takes up as much room.
+        let service = self.upstreams.keys.enter()?;
         let origin = self.unknown_keys.origin(peer, headers);
         loop {
-            let verifying = self.verify(hash, &secret, origin, deadline);
+            let verifying = self.verify(&service, hash, &secret, origin, deadline);
             match self.verified.try_get_with(hash, verifying).await {
                 Ok(verified) if self.is_outdated(&verified) => {
                     self.verified.invalidate(&hash).await;
@@ -149,6 +161,7 @@ impl ApiKeys {
     /// Verifies a key for a client: one that is not known to have been good by what its address has left.
     async fn verify(
         &self,
+        service: &KeysAdmitted,
         hash: SecretHash,
         secret: &ApiKeySecret,
         origin: Origin,
@@ -159,7 +172,7 @@ impl ApiKeys {
             let limited = |wait| Unverified::Limited(origin.client, wait);
             self.unknown_keys.take(origin).map_err(limited)?;
         }
-        let answer = self.ask(secret, deadline).await;
+        let answer = self.ask(service, secret, deadline).await;
         match &answer {
             Err(Unverified::Refused) => self.good.invalidate(&hash).await,
             answer => {
@@ -174,15 +187,18 @@ impl ApiKeys {
         answer
     }
 
-    async fn ask(&self, secret: &ApiKeySecret, deadline: Deadline) -> Result<Arc<Verified>, Unverified> {
+    async fn ask(
+        &self,
+        service: &KeysAdmitted,
+        secret: &ApiKeySecret,
+        deadline: Deadline,
+    ) -> Result<Arc<Verified>, Unverified> {
         let (asked_at, began) = (Instant::now(), self.changes.count());
         let request = VerifyKeyRequest {
             secret: secret.expose().to_owned(),
         };
-        let client = &self.upstreams.keys;
-        let answer = call_repeatable(deadline, request, |request| {
-            let mut client = client.clone();
-            async move { client.verify_key(request).await }
+        let answer = service.call_repeatable(deadline, request, async |mut client, request| {
+            client.verify_key(request).await
         });
         let key = answer
             .await

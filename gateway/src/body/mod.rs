@@ -1,10 +1,15 @@
 //! Bodies of requests: read within bounds, then parsed with every problem told.
+//!
+//! A body is bounded, and so is how many are waited for at once: together they take up [`MAX_HELD_BYTES`] at most. Where
+//! there is no room for one more, the one that has been under way for longest is given up
+//! ([`crate::waiting`]): a client that sends what it has is never that one.
 
 pub mod json;
 pub mod key_body;
 pub mod property;
 pub mod search_body;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -15,13 +20,54 @@ use http_body::Body as _;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use proto::error_code::ErrorCode;
 use proto::violation::{Violation, ViolationCode};
+use tokio::sync::Notify;
 
 use crate::error::ApiError;
 use crate::upstream::Deadline;
+use crate::waiting::Waiting;
 
-/// Reads a body of at most so many bytes. One that is not empty has to be declared as JSON; without one there is
-/// nothing to declare.
-pub async fn read(
+/// Most bytes that all bodies under way take up together.
+const MAX_HELD_BYTES: usize = 1 << 30;
+
+/// Fewest and most bodies under way at once, however large one may be.
+const UNDER_WAY: (usize, usize) = (16, 10_000);
+
+/// Reads bodies. Cheap to clone; clones share the room.
+#[derive(Clone, Debug)]
+pub struct Bodies {
+    max_bytes: usize,
+    max_under_way: usize,
+    under_way: Waiting,
+}
+
+impl Bodies {
+    /// Reads bodies of at most so many bytes.
+    #[must_use]
+    pub fn new(max_bytes: usize) -> Self {
+        let (fewest, most) = UNDER_WAY;
+        Self {
+            max_bytes,
+            max_under_way: (MAX_HELD_BYTES / max_bytes.max(1)).clamp(fewest, most),
+            under_way: Waiting::default(),
+        }
+    }
+
+    /// Reads a body. One that is not empty has to be declared as JSON; without one there is nothing to declare.
+    pub async fn read(&self, headers: &HeaderMap, body: Body, deadline: Deadline) -> Result<Bytes, ApiError> {
+        if self.under_way.count() >= self.max_under_way && self.under_way.end_longest() {
+            metrics::counter!("gateway_bodies_displaced_total").increment(1);
+        }
+        let gives_way = Arc::new(Notify::new());
+        let _place = self.under_way.begin(Arc::clone(&gives_way));
+        tokio::select! {
+            biased;
+            bytes = read(headers, body, self.max_bytes, deadline) => bytes,
+            () = gives_way.notified() => Err(ApiError::new(ErrorCode::Unavailable)),
+        }
+    }
+}
+
+async fn read(
     headers: &HeaderMap,
     mut body: Body,
     max_bytes: usize,
@@ -183,5 +229,33 @@ mod tests {
         );
     }
 
-    use futures::StreamExt as _;
+    #[tokio::test]
+    async fn where_there_is_no_more_room_the_longest_under_way_is_given_up() {
+        let bodies = Bodies::new(MAX_HELD_BYTES);
+        let (room, _) = UNDER_WAY;
+        let later = Deadline::after(Duration::from_mins(1));
+        let read = async |bodies: Bodies, body| bodies.read(&HeaderMap::new(), body, later).await;
+        let endless =
+            || Body::from_stream(futures::stream::pending::<Result<Bytes, std::convert::Infallible>>());
+        let mut waiting: Vec<_> = (0..room)
+            .map(|_| Box::pin(read(bodies.clone(), endless())))
+            .collect();
+        for body in &mut waiting {
+            assert!(body.now_or_never().is_none());
+        }
+        assert!(
+            read(bodies.clone(), Body::empty())
+                .now_or_never()
+                .unwrap()
+                .is_ok()
+        );
+        let given_up: Vec<_> = waiting
+            .iter_mut()
+            .map(|body| body.now_or_never().map(|read| read.unwrap_err().code()))
+            .collect();
+        assert_eq!(given_up[0], Some(ErrorCode::Unavailable));
+        assert!(given_up[1..].iter().all(Option::is_none));
+    }
+
+    use futures::{FutureExt as _, StreamExt as _};
 }

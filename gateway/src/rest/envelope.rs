@@ -8,7 +8,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures::FutureExt as _;
-use http::header::{CACHE_CONTROL, ORIGIN};
+use http::header::{CACHE_CONTROL, HOST, ORIGIN};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use proto::error_code::ErrorCode;
 use runtime::ambient::Ambient;
@@ -78,6 +78,9 @@ async fn answer(cors: &Cors, request: Request, next: Next) -> Response {
     }
     if head_refusals::is_too_large(&request) {
         return ApiError::invalid(vec![head_refusals::too_large()]).into_response();
+    }
+    if request.headers().get_all(HOST).iter().nth(1).is_some() {
+        return ApiError::invalid(vec![head_refusals::two_hosts()]).into_response();
     }
     if !is_address(request.uri().path()) {
         return ApiError::new(ErrorCode::NotFound).into_response();

@@ -16,11 +16,9 @@ use utoipa::ToSchema;
 
 use super::Gateway;
 use super::envelope::ACCOUNT_FIELD;
-use crate::body;
 use crate::body::key_body;
 use crate::error::ApiError;
 use crate::row::rfc3339;
-use crate::upstream::{call, call_repeatable};
 
 /// An API key without its secret.
 #[derive(Debug, Serialize, ToSchema)]
@@ -105,10 +103,9 @@ pub async fn list(
     Session(account_id): Session,
 ) -> Result<Json<ApiKeyList>, ApiError> {
     let request = ListKeysRequest { account_id };
-    let client = &gateway.upstreams.keys;
-    let answer = call_repeatable(gateway.deadline(), request, |request| {
-        let mut client = client.clone();
-        async move { client.list_keys(request).await }
+    let service = gateway.upstreams.keys.enter()?;
+    let answer = service.call_repeatable(gateway.deadline(), request, async |mut client, request| {
+        client.list_keys(request).await
     });
     let keys = answer
         .await?
@@ -127,15 +124,15 @@ pub async fn create(
     body: Body,
 ) -> Result<(StatusCode, Json<ApiKeyCreated>), ApiError> {
     let deadline = gateway.deadline();
-    let bytes = body::read(&headers, body, gateway.limits.max_body_bytes, deadline).await?;
+    let bytes = gateway.bodies.read(&headers, body, deadline).await?;
     let name = key_body::parse_create(&bytes).map_err(ApiError::invalid)?;
     let request = CreateKeyRequest { account_id, name };
-    let mut client = gateway.upstreams.keys.clone();
+    let service = gateway.upstreams.keys.enter()?;
     // Not repeated: a key that nobody knows of would be left behind.
-    let answer = call(deadline, request, |request| async move {
+    let answer = service.call(deadline, request, async |mut client, request| {
         client.create_key(request).await
-    })
-    .await?;
+    });
+    let answer = answer.await?;
     let message = "Keep the secret now: it is not shown again";
     Ok((
         StatusCode::CREATED,
@@ -152,17 +149,16 @@ pub async fn rename(
     body: Body,
 ) -> Result<Json<ApiKeyRenamed>, ApiError> {
     let deadline = gateway.deadline();
-    let bytes = body::read(&headers, body, gateway.limits.max_body_bytes, deadline).await?;
+    let bytes = gateway.bodies.read(&headers, body, deadline).await?;
     let name = key_body::parse_rename(&bytes).map_err(ApiError::invalid)?;
     let request = RenameKeyRequest {
         account_id,
         key_id: key_id(id)?,
         name,
     };
-    let client = &gateway.upstreams.keys;
-    let answer = call_repeatable(deadline, request, |request| {
-        let mut client = client.clone();
-        async move { client.rename_key(request).await }
+    let service = gateway.upstreams.keys.enter()?;
+    let answer = service.call_repeatable(deadline, request, async |mut client, request| {
+        client.rename_key(request).await
     });
     Ok(Json(ApiKeyRenamed {
         success: true,
@@ -180,10 +176,9 @@ pub async fn revoke(
         account_id,
         key_id: key_id(id)?,
     };
-    let client = &gateway.upstreams.keys;
-    let answer = call_repeatable(gateway.deadline(), request, |request| {
-        let mut client = client.clone();
-        async move { client.revoke_key(request).await }
+    let service = gateway.upstreams.keys.enter()?;
+    let answer = service.call_repeatable(gateway.deadline(), request, async |mut client, request| {
+        client.revoke_key(request).await
     });
     let key = public(answer.await?.key)?;
     Ok(Json(ApiKeyRevoked {
@@ -203,12 +198,12 @@ pub async fn regenerate(
         account_id,
         key_id: key_id(id)?,
     };
-    let mut client = gateway.upstreams.keys.clone();
+    let service = gateway.upstreams.keys.enter()?;
     // Not repeated: a secret that was replaced meanwhile may already be in use.
-    let answer = call(gateway.deadline(), request, |request| async move {
+    let answer = service.call(gateway.deadline(), request, async |mut client, request| {
         client.regenerate_key(request).await
-    })
-    .await?;
+    });
+    let answer = answer.await?;
     let message = "Keep the new secret now: it is not shown again, and the one before has stopped working";
     Ok(Json(with_secret(answer.key, answer.secret, message)?))
 }

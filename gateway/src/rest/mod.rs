@@ -17,6 +17,7 @@ use runtime::ambient::Ambient;
 use self::cors::Cors;
 use crate::auth::api_key::ApiKeys;
 use crate::auth::session::Sessions;
+use crate::body::Bodies;
 use crate::credits::Credits;
 use crate::error::ApiError;
 use crate::rate::RateLimiter;
@@ -38,6 +39,8 @@ pub struct Gateway {
     pub credits: Credits,
     /// The services.
     pub upstreams: Upstreams,
+    /// Bodies of requests.
+    pub bodies: Bodies,
     /// Bounds of a request.
     pub limits: Limits,
     /// Time and randomness.

@@ -19,13 +19,12 @@ use super::Gateway;
 use super::envelope::ACCOUNT_FIELD;
 use crate::auth::api_key::Caller;
 use crate::auth::client_address::Peer;
-use crate::body;
 use crate::body::search_body;
 use crate::credits::{self, CreditsBody, IDEMPOTENCY_REPLAYED, Purchase};
 use crate::error::ApiError;
 use crate::rate;
 use crate::row::{Row, Selection};
-use crate::upstream::{Deadline, call_repeatable};
+use crate::upstream::Deadline;
 
 /// A search's answer.
 #[derive(Debug, Serialize, ToSchema)]
@@ -128,7 +127,7 @@ async fn search(gateway: &Gateway, kind: RecordKind, request: Request) -> Respon
         }
 
         // 3. Media type, JSON, validation.
-        let bytes = body::read(&head.headers, body, gateway.limits.max_body_bytes, deadline).await?;
+        let bytes = gateway.bodies.read(&head.headers, body, deadline).await?;
         let (query, idempotency_key) = match (
             search_body::parse(&bytes, kind),
             credits::idempotency_key(&head.headers),
@@ -178,13 +177,12 @@ async fn find(
     deadline: Deadline,
 ) -> Result<SearchData<Row>, ApiError> {
     let selection = Selection::of(&query, field_names(kind));
-    let client = &gateway.upstreams.search;
+    let service = gateway.upstreams.search.enter()?;
     let (rows, page) = match kind {
         RecordKind::Company => {
             let request = SearchCompaniesRequest { query: Some(query) };
-            let answer = call_repeatable(deadline, request, |request| {
-                let mut client = client.clone();
-                async move { client.search_companies(request).await }
+            let answer = service.call_repeatable(deadline, request, async |mut client, request| {
+                client.search_companies(request).await
             });
             let answer = answer.await?;
             (
@@ -202,9 +200,8 @@ async fn find(
                 account_id,
                 query: Some(query),
             };
-            let answer = call_repeatable(deadline, request, |request| {
-                let mut client = client.clone();
-                async move { client.search_people(request).await }
+            let answer = service.call_repeatable(deadline, request, async |mut client, request| {
+                client.search_people(request).await
             });
             let answer = answer.await?;
             (

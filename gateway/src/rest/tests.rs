@@ -13,6 +13,7 @@ use tower::ServiceExt as _;
 use super::*;
 use crate::auth::key_changes::KeyChanges;
 use crate::config::Config;
+use crate::upstream::UpstreamConfig;
 
 const SECRET: &str = "a secret of the tests, with 32 characters or more";
 const KEY: &str = "dsk_0123456789ABCDEFGHIJKLMNOPQRSTUV0lYb4h";
@@ -36,9 +37,12 @@ fn gateway() -> Gateway {
     let (ambient, shutdown) = (Ambient::system(), Shutdown::new());
     let upstreams = Upstreams::connect(
         &config.grpc,
-        &config.search_url,
-        &config.keys_url,
-        &config.billing_url,
+        UpstreamConfig {
+            search_url: &config.search_url,
+            keys_url: &config.keys_url,
+            billing_url: &config.billing_url,
+            max_calls: config.max_calls,
+        },
     )
     .unwrap();
     Gateway {
@@ -51,6 +55,7 @@ fn gateway() -> Gateway {
         rate: RateLimiter::start(config.pace, config.redis, config.redis_budget, &shutdown),
         credits: Credits::new(upstreams.clone(), config.costs, ambient.clone(), shutdown),
         upstreams,
+        bodies: Bodies::new(config.limits.max_body_bytes),
         limits: config.limits,
         ambient,
         cors: Arc::new(config.cors),

@@ -3,14 +3,14 @@
 //! Settings are read and checked whole; the listeners are bound; telemetry, admin port and signals are set up; then the
 //! service runs until it is told to stop; what runs is finished within the grace time; telemetry is flushed.
 //! Exit status: 0 done, 1 failed, 2 refused for its settings. It leaves no core file, since that would hold every secret it
-//! knows.
+//! knows. It may open as many files as the system lets it: the usual limit is for programs that can't count beyond it.
 
 use std::future::Future;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpSocket};
 
 use crate::admin;
@@ -126,6 +126,14 @@ pub fn run<S: Service>() -> ExitCode {
     if let Err(error) = setrlimit(Resource::Core, no_core_file) {
         complain(&format!("{} can't forgo core files: {error}", S::NAME));
     }
+    let files = getrlimit(Resource::Nofile);
+    let all_files = Rlimit {
+        current: files.maximum,
+        ..files
+    };
+    if let Err(error) = setrlimit(Resource::Nofile, all_files) {
+        complain(&format!("{} can't open more files: {error}", S::NAME));
+    }
     #[expect(
         clippy::disallowed_methods,
         reason = "settings are the one reader of the environment"
@@ -228,6 +236,13 @@ async fn serve<S: Service>(base: BaseConfig, config: S::Config) -> Result<bool, 
     tracing::info!(finished, "{} ends", S::NAME);
     telemetry.flush().await;
     result.map(|()| finished)
+}
+
+/// Most files that this process may have open at once, connections among them.
+#[must_use]
+pub fn max_open_files() -> usize {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(limit).unwrap_or(usize::MAX)
 }
 
 /// A socket with this address, on which nobody listens yet.

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test needs and does not get fails it")]
 
+mod calls;
+mod dependencies;
 mod disk;
 mod flood;
 mod gateways;

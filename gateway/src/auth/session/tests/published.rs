@@ -13,6 +13,7 @@ use http::StatusCode;
 use runtime::shutdown::Shutdown;
 
 use super::*;
+use crate::server::{ConnectionLimits, Timeouts};
 
 /// The public half as a JSON Web Key.
 pub(super) fn jwk(id: &str, pair: &EcdsaKeyPair) -> Value {
@@ -81,7 +82,16 @@ impl Issuer {
         let url = format!("http://{}/jwks", listener.local_addr().unwrap());
         let serving = shutdown.clone();
         shutdown.spawn(async move {
-            crate::server::serve(listener, router, &Ambient::system(), &serving).await;
+            let minute = Duration::from_mins(1);
+            let limits = ConnectionLimits {
+                max_connections: 100,
+                timeouts: Timeouts {
+                    head: minute,
+                    idle: minute,
+                    answer: minute,
+                },
+            };
+            crate::server::serve(listener, router, limits, &Ambient::system(), &serving).await;
         });
         let jwks = Jwks::new(url, Algorithm::ES256).unwrap();
         let jwks = Arc::new(jwks.at_most_every(at_most_every));
