@@ -21,6 +21,7 @@ use std::task::{Poll, ready};
 use std::time::{Duration, Instant};
 
 use axum::Router;
+use futures::FutureExt as _;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
@@ -185,6 +186,13 @@ fn builder(shutdown: &Shutdown) -> auto::Builder<TaskExecutor> {
     builder
 }
 
+/// Why a connection is to end.
+enum End {
+    TimeIsUp,
+    GivesWay,
+    Drains,
+}
+
 /// What all connections have in common.
 struct Connections {
     builder: auto::Builder<TaskExecutor>,
@@ -218,7 +226,7 @@ impl Connections {
         let mut clock = pin!(tokio::time::sleep(self.timeouts.head));
         let mut leaves = false;
         loop {
-            let time_is_up = tokio::select! {
+            let end = tokio::select! {
                 // What a connection hears may bring the end of its time closer: it is looked at afterwards.
                 biased;
                 ended = connection.as_mut() => {
@@ -227,16 +235,21 @@ impl Connections {
                     }
                     break;
                 }
-                () = time_is_up(&activity, clock.as_mut()) => true,
-                () = activity.gives_way(), if !leaves => false,
-                () = self.shutdown.draining(), if !leaves => false,
+                () = time_is_up(&activity, clock.as_mut()) => End::TimeIsUp,
+                () = activity.gives_way(), if !leaves => End::GivesWay,
+                () = self.shutdown.draining(), if !leaves => End::Drains,
             };
-            if time_is_up && (leaves || activity.is_busy()) {
+            if matches!(end, End::TimeIsUp) && (leaves || activity.is_busy()) {
                 break;
             }
             leaves = true;
             activity.leave();
             connection.as_mut().graceful_shutdown();
+            if matches!(end, End::GivesWay) && !activity.is_busy() {
+                // It is told, and no more: somebody waits for its place.
+                let _ = connection.as_mut().now_or_never();
+                break;
+            }
         }
         metrics::gauge!("gateway_connections").decrement(1);
         drop(permit);
