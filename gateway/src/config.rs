@@ -188,7 +188,7 @@ fn read_connections(settings: &mut Settings) -> ConnectionLimits {
             ),
             answer: settings.bounded(
                 "answer_timeout",
-                Duration::from_secs(60),
+                Duration::from_mins(1),
                 times,
                 "Longest time that a client may take to read an answer.",
             ),

@@ -18,6 +18,11 @@ use crate::request_id;
 use crate::secret::Secret;
 use crate::settings::Settings;
 
+/// Silence after which the other side is asked if it is still there, and longest wait for its answer: a busy process may
+/// take seconds, and what hangs on a way that leads nowhere is cut off all the sooner, to be tried on a new one.
+const PING_EVERY: Duration = Duration::from_secs(3);
+const PING_PATIENCE: Duration = Duration::from_secs(5);
+
 /// A connection as the generated clients take it.
 pub type GrpcChannel = InterceptedService<Channel, CallContext>;
 
@@ -58,8 +63,8 @@ impl GrpcClientConfig {
         let mut endpoint = Endpoint::from_shared(url.to_owned())
             .map_err(|error| format!("{url} is no address of a service: {error}"))?
             .connect_timeout(Duration::from_secs(2))
-            .http2_keep_alive_interval(Duration::from_secs(10))
-            .keep_alive_timeout(Duration::from_secs(5))
+            .http2_keep_alive_interval(PING_EVERY)
+            .keep_alive_timeout(PING_PATIENCE)
             .keep_alive_while_idle(true)
             .tcp_nodelay(true);
         if url.starts_with("https://") {

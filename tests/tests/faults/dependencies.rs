@@ -7,7 +7,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use devstack::{Line, Options, Service};
+use devstack::{Line, Options, Part, Service};
 use reqwest::Method;
 use system_tests::{Account, Answer, World};
 
@@ -90,8 +90,8 @@ impl Way {
     }
 }
 
-fn start() -> (World, Vec<Way>) {
-    let world = World::start(Options::new());
+fn start(options: Options) -> (World, Vec<Way>) {
+    let world = World::start(options);
     let ways = CALLED.map(|service| Way::to(&world, service)).into();
     let budget = format!("{}s", BUDGET.as_secs());
     world.stack.set("DS_GATEWAY__REQUEST_BUDGET", &budget);
@@ -136,7 +136,7 @@ fn at_once(account: &Account) -> Vec<(Answer, Duration)> {
 
 #[test]
 fn whatever_befalls_a_service_few_wait_for_it_in_vain_and_the_others_go_on() {
-    let (world, ways) = start();
+    let (world, ways) = start(Options::new());
     let known = world.account();
     for way in &ways {
         for fault in [Fault::Killed, Fault::Paused, Fault::Late] {
@@ -206,7 +206,7 @@ fn whatever_befalls_a_service_few_wait_for_it_in_vain_and_the_others_go_on() {
 
 #[test]
 fn a_service_that_is_a_little_slow_is_waited_for() {
-    let (world, ways) = start();
+    let (world, ways) = start(Options::new());
     let account = world.account();
     for way in &ways {
         way.line.delay(Duration::from_millis(200));
@@ -262,4 +262,37 @@ fn a_database_that_says_nothing_is_told_in_time_and_is_used_again_when_it_speaks
         });
         eprintln!("{what}: back after {:?}", over.elapsed());
     }
+}
+
+#[test]
+fn nobody_asks_again_and_again_for_what_a_dead_database_holds() {
+    let (world, ways) = start(Options::new().own_postgres());
+    let account = world.account();
+    let _ = search(&account).expect(200);
+    let before: Vec<usize> = ways.iter().map(|way| way.counted.calls()).collect();
+    world.stack.kill(Part::Postgres).unwrap();
+    for _ in 0..AT_ONCE {
+        let begun = Instant::now();
+        let answer = account.keys(Method::GET, "", None);
+        is_told_in_time(&answer, begun.elapsed(), "keys without a database");
+        let begun = Instant::now();
+        let answer = search(&account);
+        is_told_in_time(&answer, begun.elapsed(), "a search without a database");
+    }
+    for (way, before) in ways.iter().zip(before) {
+        let calls = way.counted.calls() - before;
+        // Of the keys service both want something.
+        let most = if way.service == Service::Keys { 2 } else { 1 } * AT_ONCE * TRIES;
+        assert!(calls <= most, "{:?}: {calls} calls", way.service);
+        eprintln!(
+            "{:?}: {calls} calls for {AT_ONCE} requests of each kind",
+            way.service
+        );
+    }
+    world.stack.start_part(Part::Postgres).unwrap();
+    let over = Instant::now();
+    until("the database is used again", || {
+        search(&account).status == 200 && account.keys(Method::GET, "", None).status == 200
+    });
+    eprintln!("back after {:?}", over.elapsed());
 }
