@@ -113,6 +113,7 @@ fn a_thousand_at_once_on_a_balance_of_a_hundred_are_a_hundred() {
         ("DS_KEYS__GRPC_TIMEOUT", "5m"),
         ("DS_BILLING__GRPC_TIMEOUT", "5m"),
         ("DS_BILLING__CHARGE_PATIENCE", "1m"),
+        ("DS_BILLING__DATABASE_ACQUIRE_TIMEOUT", "5m"),
     ];
     let options = patient.iter().fold(Options::new(), |options, (name, value)| {
         options.setting(name, value)
