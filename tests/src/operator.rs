@@ -89,6 +89,16 @@ impl Operator {
         answer.into_inner().balance
     }
 
+    /// Gives credits under an id, if billing does so.
+    pub async fn try_grant(&self, account: &str, id: &str, amount: i64) -> Result<(), Status> {
+        let grant = GrantCreditsRequest {
+            account_id: account.to_owned(),
+            grant_id: id.to_owned(),
+            amount,
+        };
+        self.billing.clone().grant_credits(grant).await.map(|_| ())
+    }
+
     /// The balance.
     pub fn balance(&self, account: &str) -> i64 {
         let request = GetBalanceRequest {

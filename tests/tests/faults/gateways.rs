@@ -18,6 +18,11 @@ impl<'a> Gateways<'a> {
         Self { world, parts }
     }
 
+    /// The processes.
+    pub(crate) fn parts(&self) -> [Part; 2] {
+        self.parts
+    }
+
     /// The account, asking at each of them.
     pub(crate) fn for_account(&self, account: &Account) -> [Account; 2] {
         self.parts

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use devstack::{Options, Part, Service};
 use proto::search::v1::import_record::Change;
@@ -16,10 +16,14 @@ use system_tests::{World, company, person, timestamp};
 
 use crate::parts::PATIENCE;
 use crate::replica::Replica;
+use crate::run::Run;
 
+const SEARCH: Part = Part::Process(Service::Search, 1);
 const WRITERS: u64 = 8;
 const COMPANIES: u32 = 300;
 const PEOPLE: u32 = 600;
+/// Between two looks, and two tries.
+const PAUSE: Duration = Duration::from_millis(2);
 const TITLES: [&str; 6] = [
     "CEO",
     "Baker",
@@ -28,15 +32,6 @@ const TITLES: [&str; 6] = [
     "Nurse",
     "Head of Ops",
 ];
-
-/// How often something is killed; more in a long run.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how long a run is to be is told by the environment"
-)]
-fn rounds() -> u64 {
-    std::env::var("DS_TEST__FAULT_ROUNDS").map_or(4, |rounds| rounds.parse().unwrap())
-}
 
 fn record_id(prefix: &str, of: u32, chance: &mut StdRng) -> String {
     format!("{prefix}-{}", chance.random_range(0..of))
@@ -85,7 +80,7 @@ async fn write(replica: Replica, seed: u64, stop: &AtomicBool, answered: &Atomic
         if replica.import(batch).await.is_ok() {
             answered.fetch_add(1, Ordering::Relaxed);
         } else {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(PAUSE).await;
         }
     }
 }
@@ -170,40 +165,55 @@ impl Drop for StopAtEnd<'_> {
 }
 
 /// Until so many more batches are answered.
-fn wait_for_answers(answered: &AtomicU64, more: u64) {
+async fn wait_for_answers(answered: &AtomicU64, more: u64) {
     let (begun, enough) = (Instant::now(), answered.load(Ordering::Relaxed) + more);
     while answered.load(Ordering::Relaxed) < enough {
         assert!(begun.elapsed() < PATIENCE, "imports are not answered");
-        std::thread::yield_now();
+        tokio::time::sleep(PAUSE).await;
     }
 }
 
 #[test]
 fn index_and_database_are_the_same_after_every_crash() {
-    let world = World::start(Options::new().own_postgres());
+    // What is committed stays so: the index may be ahead of nothing.
+    let world = World::start(Options::new().own_postgres().durable());
     let replica = world
         .operator
         .block_on(async { Replica::at(&world.environment.search_grpc, &world.environment) });
-    let mut chance = StdRng::seed_from_u64(4);
-    for round in 0..rounds() {
+    let run = Run::begin("index", 4);
+    let mut chance = run.chance();
+    for round in run.rounds() {
+        let killed: &[Part] = match round % 4 {
+            3 => &[Part::Postgres],
+            2 => &[Part::Postgres, SEARCH],
+            _ => &[SEARCH],
+        };
         let (stop, answered) = (AtomicBool::new(false), AtomicU64::new(0));
         std::thread::scope(|scope| {
-            for writer in 0..WRITERS {
-                let writing = write(replica.clone(), round * WRITERS + writer, &stop, &answered);
+            for _ in 0..WRITERS {
+                let writing = write(replica.clone(), chance.random(), &stop, &answered);
                 scope.spawn(|| world.operator.block_on(writing));
             }
             let _stop = StopAtEnd(&stop);
-            wait_for_answers(&answered, chance.random_range(1..30));
-            let part = if round % 4 == 3 {
-                Part::Postgres
-            } else {
-                Service::Search.into()
-            };
-            world.stack.kill(part).unwrap();
-            world.stack.start_part(part).unwrap();
-            wait_for_answers(&answered, 5);
+            world
+                .operator
+                .block_on(wait_for_answers(&answered, chance.random_range(1..30)));
+            for part in killed {
+                world.stack.kill(*part).unwrap();
+            }
+            for part in killed {
+                world.stack.start_part(*part).unwrap();
+            }
+            world.operator.block_on(wait_for_answers(&answered, 5));
         });
         world.operator.block_on(compare(&world, &replica));
+        let killed = killed.iter().map(Part::to_string).collect::<Vec<_>>();
+        let batches = answered.into_inner();
+        let told = format!(
+            "kill {}; {batches} batches answered, 0 differences",
+            killed.join(", ")
+        );
+        run.tell(round, &told);
     }
 
     // One that is built now, in one go, has merged nothing as this one has: they answer alike to the byte.

@@ -2,7 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test needs and does not get fails it")]
 
+mod audit;
 mod calls;
+mod chaos;
+mod charges;
 mod dependencies;
 mod disk;
 mod flood;
@@ -12,3 +15,4 @@ mod limits;
 mod parts;
 mod replica;
 mod revocation;
+mod run;

@@ -53,7 +53,7 @@ fn does_everything(world: &World, account: &Account, part: Part) {
 
 #[test]
 fn whatever_part_dies_and_starts_again_the_others_go_on_untouched() {
-    let world = World::start(Options::new().own_postgres());
+    let world = World::start(Options::new().own_postgres().durable());
     let account = world.account();
     let stores = [Part::Postgres, Part::Redis];
     for part in Service::ALL.map(Part::from).into_iter().chain(stores) {

@@ -1,5 +1,7 @@
 //! One replica of the search service, asked directly.
 
+use std::time::Duration;
+
 use devstack::Environment;
 use proto::search::v1::import_record::Change;
 use proto::search::v1::index_service_client::IndexServiceClient;
@@ -15,6 +17,9 @@ use tonic::{Request, Status};
 
 /// The account that people are searched for.
 const ACCOUNT: &str = "faults";
+
+/// Between two questions.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// A connection to it, which is made anew when it breaks.
 #[derive(Clone)]
@@ -109,7 +114,7 @@ impl Replica {
                 {
                     return;
                 }
-                tokio::task::yield_now().await;
+                tokio::time::sleep(PAUSE).await;
             }
         };
         let waited = tokio::time::timeout(crate::parts::PATIENCE, reached).await;

@@ -139,10 +139,9 @@ impl<'a> Daemon<'a> {
     }
 
     /// Sends it a signal, if it runs.
-    pub(crate) fn signal(self, signal: Signal) {
-        if let Some(pid) = self.pid().and_then(Pid::from_raw) {
-            // It may end between the look and the signal: then there is nothing to tell it.
-            let _ = kill_process(pid, signal);
+    fn signal(self, signal: Signal) {
+        if let Some(pid) = self.pid() {
+            send(pid, signal);
         }
     }
 
@@ -158,7 +157,7 @@ impl<'a> Daemon<'a> {
         let runs = self.pid().is_some();
         self.signal(signal);
         // A suspended process hears nothing else.
-        self.signal(Signal::CONT);
+        self.resume();
         runs
     }
 
@@ -174,13 +173,40 @@ impl<'a> Daemon<'a> {
     /// Ends it and its children at once, as a crash would.
     pub(crate) fn kill(self) -> Result<(), Error> {
         let Some(pid) = self.pid() else { return Ok(()) };
+        self.suspend();
+        let children = children_of(pid);
         if let Some(group) = Pid::from_raw(pid) {
             let _ = kill_process_group(group, Signal::KILL);
         }
-        wait_for(KILL_LIMIT, || self.pid().is_none().then_some(())).ok_or(Error::Unstoppable {
+        for child in &children {
+            send(*child, Signal::KILL);
+        }
+        let has_ended = |pid| status_of(pid).and_then(|status| start(&status)).is_none();
+        wait_for(KILL_LIMIT, || {
+            (self.pid().is_none() && children.iter().copied().all(has_ended)).then_some(())
+        })
+        .ok_or(Error::Unstoppable {
             name: self.name.to_owned(),
             pid,
         })
+    }
+
+    /// Freezes it and its children (Postgres has one for each connection), if it runs.
+    pub(crate) fn suspend(self) {
+        let Some(pid) = self.pid() else { return };
+        // Itself first, so that it starts no others meanwhile.
+        send(pid, Signal::STOP);
+        for child in children_of(pid) {
+            send(child, Signal::STOP);
+        }
+    }
+
+    /// Lets it and its children go on, if it runs.
+    pub(crate) fn resume(self) {
+        let Some(pid) = self.pid() else { return };
+        for process in children_of(pid).into_iter().chain([pid]) {
+            send(process, Signal::CONT);
+        }
     }
 }
 
@@ -205,6 +231,36 @@ pub(crate) fn recorded(folder: &Folder) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// Sends a process a signal. It may have ended since it was looked at: then there is nothing to tell it.
+fn send(pid: i32, signal: Signal) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// The processes that this one has started.
+fn children_of(parent: i32) -> Vec<i32> {
+    if !Path::new("/proc/self/stat").exists() {
+        let listed = Command::new("ps").args(["-A", "-o", "pid=,ppid="]).output();
+        let listed = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let read = |line: &str| {
+            let (pid, of) = line.trim().split_once(char::is_whitespace)?;
+            (of.trim().parse() == Ok(parent)).then(|| pid.parse().ok())?
+        };
+        return listed.unwrap_or_default().lines().filter_map(read).collect();
+    }
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    // `pid (name) state parent ...`
+    let is_child = |pid: &i32| {
+        let status = status_of(*pid)?;
+        let (_, fields) = status.rsplit_once(')')?;
+        let of = fields.split_whitespace().nth(1)?.parse::<i32>().ok()?;
+        (of == parent).then_some(())
+    };
+    pids.filter(|pid| is_child(pid).is_some()).collect()
 }
 
 /// The system's word on a process, as the record has it too.
@@ -314,6 +370,35 @@ mod tests {
             .unwrap();
         assert!(deaf.stop(Signal::TERM, Duration::from_millis(1)).unwrap());
         assert_eq!(deaf.pid(), None);
+    }
+
+    #[test]
+    fn its_children_are_frozen_and_killed_with_it_in_whatever_group_they_are() {
+        let (_directory, folder) = folder();
+        let parent = Daemon::new(&folder, "parent");
+        parent
+            .start(shell("setsid sleep 600 & echo started; wait"))
+            .unwrap();
+        parent
+            .wait_ready(KILL_LIMIT, || folder.log_end("parent") == "started")
+            .unwrap();
+        let pid = parent.pid().unwrap();
+        let child = wait_for(KILL_LIMIT, || children_of(pid).first().copied()).unwrap();
+        let is_frozen = |pid| status_of(pid).is_some_and(|status| status.contains(") T "));
+        let becomes = |frozen| {
+            wait_for(KILL_LIMIT, || {
+                [pid, child]
+                    .iter()
+                    .all(|pid| is_frozen(*pid) == frozen)
+                    .then_some(())
+            })
+        };
+        parent.suspend();
+        assert!(becomes(true).is_some());
+        parent.resume();
+        assert!(becomes(false).is_some());
+        parent.kill().unwrap();
+        assert!(status_of(child).and_then(|status| start(&status)).is_none());
     }
 
     #[test]

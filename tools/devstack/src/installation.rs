@@ -451,7 +451,7 @@ pub(crate) fn stop(folder: &Folder, part: Part, manner: Manner) -> Result<bool, 
 fn signal(name: &str, manner: Manner) -> Signal {
     match (Part::named(name), manner) {
         (Some(Part::Postgres), Manner::InGoodOrder) => postgres::STOP,
-        // It gives back its shared memory, and has to recover when it starts again: as after a crash.
+        // It gives back its shared memory, which one that is killed does only when it starts again.
         (Some(Part::Postgres), Manner::AtOnce) => Signal::QUIT,
         (Some(Part::Redis), Manner::InGoodOrder) => redis::STOP,
         (_, Manner::InGoodOrder) => Signal::TERM,

@@ -8,7 +8,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::process::Signal;
 use url::Url;
 
 use crate::daemon::Daemon;
@@ -67,7 +66,7 @@ impl Options {
         self
     }
 
-    /// With a cluster that writes to disk what it commits: for measurements of writing.
+    /// With a cluster that writes to disk what it commits: for measurements of writing, and for tests that kill it.
     #[must_use]
     pub fn durable(mut self) -> Self {
         self.durable = true;
@@ -272,9 +271,10 @@ impl Stack {
         stop(&self.folder, part.into(), Manner::InGoodOrder).map(|_| ())
     }
 
-    /// Ends a part at once, as a crash would.
+    /// Ends a part at once, as a crash would: `kill -9`, of all of its processes. A Postgres that is not
+    /// [`Options::durable`] may lose what it has committed last.
     pub fn kill(&self, part: impl Into<Part>) -> Result<(), Error> {
-        stop(&self.folder, part.into(), Manner::AtOnce).map(|_| ())
+        Daemon::new(&self.folder, &part.into().to_string()).kill()
     }
 
     /// Stops a part in good order and starts it again.
@@ -286,12 +286,12 @@ impl Stack {
 
     /// Freezes a part: it keeps its connections and answers nothing, until [`Stack::resume`].
     pub fn suspend(&self, part: impl Into<Part>) {
-        Daemon::new(&self.folder, &part.into().to_string()).signal(Signal::STOP);
+        Daemon::new(&self.folder, &part.into().to_string()).suspend();
     }
 
     /// Lets a frozen part go on.
     pub fn resume(&self, part: impl Into<Part>) {
-        Daemon::new(&self.folder, &part.into().to_string()).signal(Signal::CONT);
+        Daemon::new(&self.folder, &part.into().to_string()).resume();
     }
 
     /// Process id of a part, if it runs.

@@ -25,21 +25,25 @@ pub(super) struct Test {
     #[arg(long, short, value_name = "PACKAGE")]
     package: Vec<String>,
 
-    /// Compare the search with its oracle on 20,000 requests, others each time, rather than on the same 1,000, and index
-    /// with database after 200 crashes, rather than 4
-    #[arg(long)]
+    /// Compare the search with its oracle on 20,000 requests, others each time, rather than on the same 1,000
+    #[arg(long, group = "size")]
     long: bool,
 
-    /// The number that a long run has told, for the requests of that run
-    #[arg(long, value_name = "NUMBER", requires = "long")]
+    /// Only what dies while it is used, one test after another, and in 200 rounds rather than a few, other faults each
+    /// time: charges while every part is killed and paused, the index while it and its database are killed
+    #[arg(long, group = "size", conflicts_with = "package")]
+    faults: bool,
+
+    /// The number that such a run has told, for the requests or the faults of that run
+    #[arg(long, value_name = "NUMBER", requires = "size")]
     seed: Option<u32>,
 }
 
 /// Requests of a long run.
 const LONG_CASES: u32 = 20_000;
 
-/// How often it kills what it can while records are imported.
-const LONG_ROUNDS: u32 = 200;
+/// Rounds of a run of faults.
+const FAULT_ROUNDS: u32 = 200;
 
 impl Test {
     pub(super) fn run(self) -> Result<ExitCode, Error> {
@@ -74,11 +78,21 @@ impl Test {
             ));
             command
                 .env("DS_TEST__ORACLE_CASES", LONG_CASES.to_string())
-                .env("DS_TEST__ORACLE_SEED", seed.to_string())
-                .env("DS_TEST__FAULT_ROUNDS", LONG_ROUNDS.to_string());
+                .env("DS_TEST__ORACLE_SEED", seed.to_string());
+        }
+        command.args(self.filter);
+        if self.faults {
+            let seed = self.seed.map_or_else(any_seed, Ok)?;
+            steps.tell(&format!(
+                "{FAULT_ROUNDS} rounds of faults; the same ones again by --faults --seed {seed}"
+            ));
+            // They tell how far they are.
+            command
+                .args(["--test", "faults", "--", "--nocapture", "--test-threads=1"])
+                .env("DS_TEST__FAULT_ROUNDS", FAULT_ROUNDS.to_string())
+                .env("DS_TEST__FAULT_SEED", seed.to_string());
         }
         let status = command
-            .args(self.filter)
             .env("DATABASE_URL", stores.cluster_url()?)
             .env("DS_TEST__REDIS_URL", redis_url)
             .env("TMPDIR", &nested)

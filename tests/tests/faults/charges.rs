@@ -1,0 +1,525 @@
+//! One credit is one credit, whatever dies and whenever.
+//!
+//! 64 callers search with idempotency keys, on one account, and repeat each search until it is answered 200; 16 others
+//! search without one, each on an account of its own; an operator grants credits under ids and repeats each grant until it
+//! is told. Beside them, round after round, parts are killed and paused at random ([`crate::chaos`]): both gateways, the
+//! services, Postgres (which writes to disk what it commits), Redis. At the end all gateways finish what they have begun,
+//! and the ledger is held against what everybody was told ([`crate::audit`]).
+//!
+//! # What can become of a request
+//! Where it breaks, and what then has to hold:
+//! - **Before the charge** (key, limit, preview, search): 503, 504 or no answer. Nothing was taken, its key is free.
+//! - **The charge's way to billing breaks.** The gateway sends the same charge id again. Billing takes it once.
+//! - **Billing dies before the commit.** Nothing was taken.
+//! - **Billing dies after the commit, or the way back breaks.** It was taken. The same charge id, sent again, is told so; if
+//!   billing stays away the gateway can't know, says so in its log, and answers 503 or 504. That is the one way in which a
+//!   request that was answered otherwise than 200 has cost a credit; with a key, its repeat is the one that is answered.
+//! - **Postgres dies at the commit.** Billing finds out by the charge ids, or says that it does not know: as above.
+//! - **The gateway dies after the charge.** The caller has no answer: with a key it repeats; without, the credit is lost.
+//! - **The gateway is paused with the charge not yet sent, the caller repeats at the other one, the first wakes up.** Two
+//!   charges with one key: the second is the first one's repeat.
+//! - **The caller leaves** (some with a key do, at any moment, and repeat at once): its charge runs to its end, beside that
+//!   of the repeat.
+//! - **The binding is there, its charge is not, or the other way round.** Both are of one commit: never.
+//! - **A grant is repeated.** It is given once.
+//!
+//! # What is held against the ledger
+//! - With a key: all answered 200 with a cost of 1; each key stands for one charge, commit by commit; no other charges.
+//! - Without: at least one charge for each 200, as each 200's balance tells too; the others are of charges whose outcome a
+//!   gateway's log calls unknown, or of requests that had no answer.
+//! - Balance = sum of the ledger = grants - charges, also by `dsctl credits verify`.
+//! - A request that begins and ends while all is well is answered 200. So what was lost was under way at a kill or a pause.
+
+use std::collections::BTreeSet;
+use std::iter::Sum;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use devstack::{Options, Part, Service, Stack};
+use futures::future::{join_all, join3};
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use serde_json::{Value, json};
+use sqlx::{Connection as _, PgConnection};
+use system_tests::{Account, Operator, World};
+use tokio::runtime::Runtime;
+
+use crate::audit::{Books, Endings, Lost};
+use crate::chaos::Round;
+use crate::gateways::Gateways;
+use crate::parts::PATIENCE;
+use crate::run::Run;
+
+const WITH_KEY: u64 = 64;
+const WITHOUT_KEY: u64 = 16;
+
+/// Searches with a key that are answered in a round, at least.
+const SEARCHES: u64 = 250;
+
+/// Credits of an account at first, more than it can spend.
+const GRANTED: i64 = 100_000_000;
+
+/// Longest that a caller waits; a little longer than a gateway may take.
+const CALLER_PATIENCE: Duration = Duration::from_secs(15);
+
+/// What everybody who takes part in the run sees.
+struct Traffic {
+    /// Whether all is well, and since when: even while it is, another number after each change. It is not at first, while
+    /// all callers come at once and nothing is connected.
+    weather: AtomicU64,
+    /// Nothing new is begun.
+    is_over: AtomicBool,
+    /// The run has failed: nothing is repeated either.
+    is_given_up: AtomicBool,
+    /// Searches with a key begun and answered.
+    begun: AtomicU64,
+    answered: AtomicU64,
+    /// For each caller the weather at the start of its last request that was answered 200.
+    served: Vec<AtomicU64>,
+    wrong: Mutex<Vec<String>>,
+}
+
+impl Traffic {
+    fn new() -> Self {
+        Self {
+            weather: AtomicU64::new(1),
+            is_over: AtomicBool::new(false),
+            is_given_up: AtomicBool::new(false),
+            begun: AtomicU64::new(0),
+            answered: AtomicU64::new(0),
+            served: (0..WITH_KEY + WITHOUT_KEY).map(|_| AtomicU64::new(0)).collect(),
+            wrong: Mutex::new(Vec::new()),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
+    }
+
+    fn is_given_up(&self) -> bool {
+        self.is_given_up.load(Ordering::SeqCst)
+    }
+
+    fn note(&self, wrong: String) {
+        self.wrong.lock().unwrap().push(wrong);
+    }
+
+    fn assert_nothing_is_wrong(&self) {
+        let wrong = self.wrong.lock().unwrap();
+        assert!(
+            wrong.is_empty(),
+            "{} times: {:#?}",
+            wrong.len(),
+            &wrong[..wrong.len().min(20)]
+        );
+    }
+
+    /// Until it holds; meanwhile nothing may go wrong.
+    async fn until(&self, what: &str, holds: impl Fn() -> bool) {
+        let begun = Instant::now();
+        while !holds() {
+            self.assert_nothing_is_wrong();
+            assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    async fn until_answered(&self, searches: u64) {
+        let enough = || self.answered.load(Ordering::SeqCst) >= searches;
+        self.until(&format!("{searches} searches are answered"), enough)
+            .await;
+    }
+
+    /// Until every caller has been served since the weather was so.
+    async fn until_all_are_served(&self, since: u64) {
+        let is_served = |caller: &AtomicU64| caller.load(Ordering::SeqCst) >= since;
+        let all = || self.served.iter().all(is_served);
+        self.until("every caller is served again", all).await;
+    }
+}
+
+/// Ends the traffic when the run is over, whether it goes well or not.
+struct EndOfTraffic<'a>(&'a Traffic);
+
+impl Drop for EndOfTraffic<'_> {
+    fn drop(&mut self) {
+        self.0.is_over.store(true, Ordering::SeqCst);
+        self.0
+            .is_given_up
+            .store(std::thread::panicking(), Ordering::SeqCst);
+    }
+}
+
+/// How an attempt ended.
+enum Ending {
+    Answered(Charged),
+    Refused,
+    /// No answer came.
+    Unanswered,
+    /// The caller did not wait for it.
+    Left,
+}
+
+/// What an answer tells of its charge.
+struct Charged {
+    cost: i64,
+    balance: i64,
+    is_repeat: bool,
+}
+
+/// One who sends a request at a time, over a connection of its own, to one gateway until that does not answer.
+struct Caller<'a> {
+    traffic: &'a Traffic,
+    client: reqwest::Client,
+    /// Its account at each gateway.
+    accounts: [Account; 2],
+    number: u64,
+    gateway: usize,
+    attempts: u32,
+    chance: StdRng,
+}
+
+impl<'a> Caller<'a> {
+    fn new(traffic: &'a Traffic, accounts: [Account; 2], number: u64) -> Self {
+        let client = reqwest::Client::builder()
+            .pool_max_idle_per_host(1)
+            .timeout(CALLER_PATIENCE)
+            .build();
+        Self {
+            traffic,
+            client: client.unwrap(),
+            accounts,
+            number,
+            gateway: usize::from(number % 2 == 1),
+            attempts: 0,
+            chance: StdRng::seed_from_u64(number),
+        }
+    }
+
+    /// One attempt; the next one is sent elsewhere, a little later, if it does not go well. Sees that nothing fails while
+    /// all is well.
+    async fn attempt(&mut self, search: u64, key: Option<&str>, leave: Option<Duration>) -> Ending {
+        let weather = self.traffic.weather.load(Ordering::SeqCst);
+        let sending = self.send(search, key);
+        let ending = match leave {
+            Some(leave) => tokio::time::timeout(leave, sending)
+                .await
+                .unwrap_or(Ok(Ending::Left)),
+            None => sending.await,
+        };
+        let ending = ending.unwrap_or_else(|wrong| {
+            self.traffic.note(wrong);
+            Ending::Unanswered
+        });
+        match ending {
+            Ending::Answered(_) => {
+                self.attempts = 0;
+                let served = usize::try_from(self.number).unwrap();
+                self.traffic.served[served].store(weather, Ordering::SeqCst);
+            }
+            Ending::Left => self.gateway = 1 - self.gateway,
+            Ending::Refused | Ending::Unanswered => {
+                if weather.is_multiple_of(2) && self.traffic.weather.load(Ordering::SeqCst) == weather {
+                    let what = if matches!(ending, Ending::Refused) {
+                        "refused"
+                    } else {
+                        "not answered"
+                    };
+                    self.traffic
+                        .note(format!("search {search} was {what} while all was well"));
+                }
+                self.gateway = 1 - self.gateway;
+                self.attempts += 1;
+                tokio::time::sleep(Duration::from_millis(10) * self.attempts.min(10)).await;
+            }
+        }
+        ending
+    }
+
+    /// Err if it is answered with what it may not be.
+    async fn send(&self, search: u64, key: Option<&str>) -> Result<Ending, String> {
+        let account = &self.accounts[self.gateway];
+        let kind = if search.is_multiple_of(2) {
+            "companies"
+        } else {
+            "people"
+        };
+        let body = json!({"limit": search % 7 + 1, "fields": ["id"]});
+        let mut request = self
+            .client
+            .post(format!("{}/{kind}/search", account.base))
+            .header("X-API-Key", &account.key)
+            .json(&body);
+        if let Some(key) = key {
+            request = request.header("Idempotency-Key", key);
+        }
+        let Ok(answer) = request.send().await else {
+            return Ok(Ending::Unanswered);
+        };
+        let status = answer.status().as_u16();
+        let is_repeat = answer.headers().contains_key("idempotency-replayed");
+        let Ok(body) = answer.bytes().await else {
+            return Ok(Ending::Unanswered);
+        };
+        match status {
+            200 => {
+                let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+                let number = |name: &str| body["credits"][name].as_i64();
+                let (Some(cost), Some(balance)) = (number("cost"), number("balance")) else {
+                    return Err(format!("search {search} was answered 200 with {body}"));
+                };
+                Ok(Ending::Answered(Charged {
+                    cost,
+                    balance,
+                    is_repeat,
+                }))
+            }
+            503 | 504 => Ok(Ending::Refused),
+            _ => Err(format!(
+                "search {search} was answered {status}: {}",
+                String::from_utf8_lossy(&body)
+            )),
+        }
+    }
+}
+
+/// What the callers with keys met.
+#[derive(Default)]
+struct Repeated {
+    attempts: usize,
+    left: usize,
+    unanswered: usize,
+    repeats: usize,
+}
+
+impl Sum for Repeated {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            attempts: sum.attempts + one.attempts,
+            left: sum.left + one.left,
+            unanswered: sum.unanswered + one.unanswered,
+            repeats: sum.repeats + one.repeats,
+        })
+    }
+}
+
+/// Searches with keys, each until it is answered.
+async fn search_with_keys(mut caller: Caller<'_>) -> Repeated {
+    let traffic = caller.traffic;
+    let mut met = Repeated::default();
+    while !traffic.is_over() {
+        let search = traffic.begun.fetch_add(1, Ordering::SeqCst);
+        let (key, mut attempts) = (key_of(search), 0);
+        while !traffic.is_given_up() {
+            attempts += 1;
+            let leaves = caller.chance.random_range(0..40) == 0;
+            let leave = leaves.then(|| Duration::from_millis(caller.chance.random_range(0..30)));
+            match caller.attempt(search, Some(&key), leave).await {
+                Ending::Answered(charged) => {
+                    if charged.cost != 1 || (charged.is_repeat && attempts == 1) {
+                        traffic.note(format!("{key} has cost {} in attempt {attempts}", charged.cost));
+                    }
+                    met.repeats += usize::from(charged.is_repeat);
+                    break;
+                }
+                Ending::Left => met.left += 1,
+                Ending::Unanswered => met.unanswered += 1,
+                Ending::Refused => {}
+            }
+        }
+        met.attempts += attempts;
+        traffic.answered.fetch_add(1, Ordering::SeqCst);
+    }
+    met
+}
+
+fn key_of(search: u64) -> String {
+    format!("search-{search}")
+}
+
+/// Searches without keys, none again.
+async fn search_without_keys(mut caller: Caller<'_>) -> Endings {
+    let traffic = caller.traffic;
+    let mut ended = Endings::default();
+    for search in 0.. {
+        if traffic.is_over() {
+            break;
+        }
+        match caller.attempt(search, None, None).await {
+            Ending::Answered(charged) => {
+                ended.answered += 1;
+                let spent = usize::try_from(GRANTED - charged.balance).unwrap_or(0);
+                let possible = ended.answered..=ended.answered + ended.refused + ended.unanswered;
+                if charged.cost != 1 || charged.is_repeat || !possible.contains(&spent) {
+                    traffic.note(format!("{spent} credits are gone after {ended:?} without a key"));
+                }
+            }
+            Ending::Refused => ended.refused += 1,
+            Ending::Unanswered | Ending::Left => ended.unanswered += 1,
+        }
+    }
+    ended
+}
+
+/// Grants credits, each until it is told; all that was granted.
+async fn grant(traffic: &Traffic, operator: &Operator, account: &str) -> i64 {
+    let mut granted = 0;
+    for amount in 1.. {
+        if traffic.is_over() {
+            break;
+        }
+        let id = format!("grant-{amount}");
+        while operator.try_grant(account, &id, amount).await.is_err() && !traffic.is_given_up() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        granted += amount;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    granted
+}
+
+/// Ids of the charges whose outcome the gateways did not learn.
+fn unknown_charges(stack: &Stack, gateways: [Part; 2]) -> BTreeSet<String> {
+    let logs = gateways.map(|gateway| stack.log(gateway).unwrap());
+    let lines = logs.iter().flat_map(|log| log.lines());
+    let unknown = lines.filter(|line| line.contains("it is unknown whether this charge was taken"));
+    let ids = unknown.map(|line| {
+        let (_, rest) = line.split_once("charge.id=\"").unwrap();
+        rest.split('"').next().unwrap().to_owned()
+    });
+    ids.collect()
+}
+
+/// Lets everything happen that the seed has in store.
+fn endure(run: &Run, traffic: &Traffic, world: &World, gateways: [Part; 2], runtime: &Runtime) {
+    let parts = [
+        Part::Postgres,
+        Part::Redis,
+        Service::Search.into(),
+        Service::Keys.into(),
+        Service::Billing.into(),
+        gateways[0],
+        gateways[1],
+    ];
+    runtime.block_on(traffic.until_all_are_served(1));
+    traffic.weather.fetch_add(1, Ordering::SeqCst);
+    let mut chance = run.chance();
+    for number in run.rounds() {
+        let round = Round::draw(&parts, SEARCHES, &mut chance);
+        let before = traffic.answered.load(Ordering::SeqCst);
+        runtime.block_on(traffic.until_answered(before + round.after));
+        traffic.weather.fetch_add(1, Ordering::SeqCst);
+        round.begin(&world.stack);
+        runtime.block_on(async { tokio::time::sleep(round.lasts).await });
+        round.end(&world.stack);
+        let ended = traffic.weather.fetch_add(2, Ordering::SeqCst) + 2;
+        runtime.block_on(traffic.until_all_are_served(ended));
+        traffic.weather.fetch_add(1, Ordering::SeqCst);
+        runtime.block_on(traffic.until_answered(before + SEARCHES));
+        let answered = traffic.answered.load(Ordering::SeqCst);
+        run.tell(
+            number,
+            &format!("{round}; {answered} searches, {:.0}/s", run.a_second(answered)),
+        );
+    }
+}
+
+#[test]
+fn each_search_is_charged_once_whatever_dies() {
+    // Postgres tells nobody of what is not on the disk.
+    let mut options = Options::new().own_postgres().durable();
+    for service in ["SEARCH", "KEYS", "BILLING"] {
+        // A machine that is busy is no database that is away.
+        options = options.setting(&format!("DS_{service}__DATABASE_ACQUIRE_TIMEOUT"), "8s");
+    }
+    let world = World::start(options);
+    // A Redis that is paused is away; how long it takes to see that is the subject of others.
+    world.stack.set("DS_GATEWAY__REDIS_BUDGET", "300ms");
+    world.stack.restart(Service::Gateway).unwrap();
+    let gateways = Gateways::of(&world);
+    let rich_account = || {
+        let account = world.poor_account();
+        world.operator.grant(&account.id, GRANTED);
+        account
+    };
+    let shared = rich_account();
+    let own: Vec<Account> = (0..WITHOUT_KEY).map(|_| rich_account()).collect();
+
+    let run = Run::begin("charges", 8);
+    let (traffic, runtime) = (Traffic::new(), Runtime::new().unwrap());
+    let with_keys = (0..WITH_KEY).map(|number| {
+        let caller = Caller::new(&traffic, gateways.for_account(&shared), number);
+        search_with_keys(caller)
+    });
+    let without = (WITH_KEY..).zip(&own).map(|(number, account)| {
+        let caller = Caller::new(&traffic, gateways.for_account(account), number);
+        search_without_keys(caller)
+    });
+    let granting = grant(&traffic, &world.operator, &shared.id);
+    let all = join3(join_all(with_keys), join_all(without), granting);
+    let (repeated, ended, granted) = std::thread::scope(|scope| {
+        let all = scope.spawn(|| runtime.block_on(all));
+        {
+            let _end = EndOfTraffic(&traffic);
+            endure(&run, &traffic, &world, gateways.parts(), &runtime);
+        }
+        all.join().unwrap()
+    });
+    traffic.assert_nothing_is_wrong();
+
+    // They finish what they have begun: from now on the ledger stays as it is.
+    for gateway in gateways.parts() {
+        world.stack.stop(gateway).unwrap();
+    }
+    let verified = world
+        .stack
+        .dsctl()
+        .unwrap()
+        .args(["credits", "verify"])
+        .output()
+        .unwrap();
+    assert!(verified.status.success(), "{verified:?}");
+    let unknown = unknown_charges(&world.stack, gateways.parts());
+    let read = async |account: &Account| {
+        let url = &world.environment.database_url_billing;
+        let mut database = PgConnection::connect(url).await.unwrap();
+        Books::read(&mut database, &account.id).await
+    };
+
+    let keys: BTreeSet<String> = (0..traffic.begun.load(Ordering::SeqCst)).map(key_of).collect();
+    let books = runtime.block_on(read(&shared));
+    let wrong = [books.wrong_sums(GRANTED + granted), books.not_once(&keys)].concat();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(books.charges(), keys.len());
+    let met: Repeated = repeated.into_iter().sum();
+    eprintln!(
+        "charges: {} searches with keys, each charged once, in {} attempts: {} callers left, {} had no answer, {} were \
+         charged before they were answered; {granted} granted meanwhile; {:.0} s",
+        keys.len(),
+        met.attempts,
+        met.left,
+        met.unanswered,
+        met.repeats,
+        run.seconds(),
+    );
+
+    let mut lost = Lost::default();
+    let mut all = Endings::default();
+    for (account, ended) in own.iter().zip(ended) {
+        let books = runtime.block_on(read(account));
+        let wrong = books.wrong_sums(GRANTED);
+        assert!(wrong.is_empty(), "{wrong:#?}");
+        let of_account = books.lost(ended, &unknown).unwrap();
+        lost.behind_the_gateway += of_account.behind_the_gateway;
+        lost.before_it += of_account.before_it;
+        all.answered += ended.answered;
+        all.refused += ended.refused;
+        all.unanswered += ended.unanswered;
+    }
+    eprintln!(
+        "charges: {all:?} without keys, each charged at most once; all under way at a fault: {} were charged and had no \
+         answer, {} were charged and answered 503 or 504, which the gateway's log tells",
+        lost.before_it, lost.behind_the_gateway,
+    );
+}
