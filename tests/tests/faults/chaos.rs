@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use devstack::{Part, Service, Stack};
 use rand::rngs::StdRng;
-use rand::seq::index;
+use rand::seq::{SliceRandom as _, index};
 use rand::{RngExt as _, SeedableRng as _};
 
 /// What befalls a part.
@@ -29,20 +29,47 @@ pub(crate) struct Round {
     faults: Vec<(Kind, Part)>,
 }
 
-impl Round {
-    /// One that begins within the first `answers` of a round, and befalls some of these parts, which come in the order in
-    /// which they are started.
-    pub(crate) fn draw(parts: &[Part], answers: u64, chance: &mut StdRng) -> Self {
-        let count = match chance.random_range(0..12) {
-            0 => 3,
-            1..4 => 2,
-            _ => 1,
+/// Rounds without end. Every part has its turn before one has another, alone or with some of the others.
+pub(crate) struct Rounds {
+    /// In the order in which they are started.
+    parts: Vec<Part>,
+    /// Whose turn is still to come.
+    turns: Vec<usize>,
+    answers: u64,
+    chance: StdRng,
+}
+
+impl Rounds {
+    /// Rounds of these parts, which come in the order in which they are started; faults begin within the first `answers`
+    /// of a round.
+    pub(crate) fn of(parts: Vec<Part>, answers: u64, chance: StdRng) -> Self {
+        Self {
+            parts,
+            turns: Vec::new(),
+            answers,
+            chance,
+        }
+    }
+
+    /// The next one.
+    pub(crate) fn draw(&mut self) -> Round {
+        let chance = &mut self.chance;
+        if self.turns.is_empty() {
+            self.turns = (0..self.parts.len()).collect();
+            self.turns.shuffle(chance);
+        }
+        let others = match chance.random_range(0..12) {
+            0 => 2,
+            1..4 => 1,
+            _ => 0,
         };
-        let mut hit = index::sample(chance, parts.len(), count).into_vec();
+        let mut hit = index::sample(chance, self.parts.len(), others).into_vec();
+        hit.extend(self.turns.pop());
         hit.sort_unstable();
+        hit.dedup();
         let faults = hit.into_iter().map(|place| {
             let kind = if chance.random() { Kind::Kill } else { Kind::Pause };
-            (kind, parts[place])
+            (kind, self.parts[place])
         });
         let faults = faults.collect();
         let milliseconds = match chance.random_range(0..10) {
@@ -51,13 +78,15 @@ impl Round {
             1..4 => 0,
             _ => chance.random_range(1..300),
         };
-        Self {
-            after: chance.random_range(0..answers),
+        Round {
+            after: chance.random_range(0..self.answers),
             lasts: Duration::from_millis(milliseconds),
             faults,
         }
     }
+}
 
+impl Round {
     /// Does it to them.
     pub(crate) fn begin(&self, stack: &Stack) {
         for (kind, part) in &self.faults {
@@ -102,9 +131,8 @@ fn the_same_seed_draws_the_same_faults_and_all_parts_have_their_share() {
         Service::Gateway.into(),
     ];
     let draw = |seed| {
-        let mut chance = StdRng::seed_from_u64(seed);
-        let rounds = (0..100).map(|_| Round::draw(&parts, 10, &mut chance));
-        rounds.collect::<Vec<_>>()
+        let mut rounds = Rounds::of(parts.to_vec(), 10, StdRng::seed_from_u64(seed));
+        (0..100).map(|_| rounds.draw()).collect::<Vec<_>>()
     };
     assert_eq!(draw(1), draw(1));
     assert_ne!(draw(1), draw(2));
@@ -113,5 +141,7 @@ fn the_same_seed_draws_the_same_faults_and_all_parts_have_their_share() {
             let befalls = |round: &&Round| round.faults.contains(&(kind, part));
             assert!(draw(1).iter().filter(befalls).count() > 5, "{kind:?} {part}");
         }
+        let befalls = |round: &Round| round.faults.iter().any(|(_, other)| *other == part);
+        assert!(draw(1)[..parts.len()].iter().any(befalls), "{part}");
     }
 }

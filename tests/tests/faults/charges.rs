@@ -25,8 +25,9 @@
 //!
 //! # What is held against the ledger
 //! - With a key: all answered 200 with a cost of 1; each key stands for one charge, commit by commit; no other charges.
-//! - Without: at least one charge for each 200, as each 200's balance tells too; the others are of charges whose outcome a
-//!   gateway's log calls unknown, or of requests that had no answer.
+//! - Without: one charge for each 200; the others are of charges whose outcome a gateway's log calls unknown, or of
+//!   requests that had no answer. Each 200's balance tells how many were charged since the 200 before: itself, and at most
+//!   those that failed in the same faults.
 //! - Balance = sum of the ledger = grants - charges, also by `dsctl credits verify`.
 //! - A request that begins and ends while all is well is answered 200. So what was lost was under way at a kill or a pause.
 
@@ -46,7 +47,7 @@ use system_tests::{Account, Operator, World};
 use tokio::runtime::Runtime;
 
 use crate::audit::{Books, Endings, Lost};
-use crate::chaos::Round;
+use crate::chaos::Rounds;
 use crate::gateways::Gateways;
 use crate::parts::PATIENCE;
 use crate::run::Run;
@@ -106,7 +107,7 @@ impl Traffic {
     }
 
     fn assert_nothing_is_wrong(&self) {
-        let wrong = self.wrong.lock().unwrap();
+        let wrong = std::mem::take(&mut *self.wrong.lock().unwrap());
         assert!(
             wrong.is_empty(),
             "{} times: {:#?}",
@@ -177,6 +178,8 @@ struct Caller<'a> {
     number: u64,
     gateway: usize,
     attempts: u32,
+    /// All was well during its last attempt.
+    was_fair: bool,
     chance: StdRng,
 }
 
@@ -193,6 +196,7 @@ impl<'a> Caller<'a> {
             number,
             gateway: usize::from(number % 2 == 1),
             attempts: 0,
+            was_fair: false,
             chance: StdRng::seed_from_u64(number),
         }
     }
@@ -212,6 +216,8 @@ impl<'a> Caller<'a> {
             self.traffic.note(wrong);
             Ending::Unanswered
         });
+        let is_same = self.traffic.weather.load(Ordering::SeqCst) == weather;
+        self.was_fair = weather.is_multiple_of(2) && is_same;
         match ending {
             Ending::Answered(_) => {
                 self.attempts = 0;
@@ -220,7 +226,7 @@ impl<'a> Caller<'a> {
             }
             Ending::Left => self.gateway = 1 - self.gateway,
             Ending::Refused | Ending::Unanswered => {
-                if weather.is_multiple_of(2) && self.traffic.weather.load(Ordering::SeqCst) == weather {
+                if self.was_fair {
                     let what = if matches!(ending, Ending::Refused) {
                         "refused"
                     } else {
@@ -338,10 +344,11 @@ fn key_of(search: u64) -> String {
     format!("search-{search}")
 }
 
-/// Searches without keys, none again.
+/// Searches without keys, none again. Each answer tells a balance, and so how many were charged since the one before:
+/// itself, and of those that failed since all was well each at most once.
 async fn search_without_keys(mut caller: Caller<'_>) -> Endings {
     let traffic = caller.traffic;
-    let mut ended = Endings::default();
+    let (mut ended, mut balance, mut failed) = (Endings::default(), GRANTED, 0);
     for search in 0.. {
         if traffic.is_over() {
             break;
@@ -349,15 +356,22 @@ async fn search_without_keys(mut caller: Caller<'_>) -> Endings {
         match caller.attempt(search, None, None).await {
             Ending::Answered(charged) => {
                 ended.answered += 1;
-                let spent = usize::try_from(GRANTED - charged.balance).unwrap_or(0);
-                let possible = ended.answered..=ended.answered + ended.refused + ended.unanswered;
-                if charged.cost != 1 || charged.is_repeat || !possible.contains(&spent) {
-                    traffic.note(format!("{spent} credits are gone after {ended:?} without a key"));
+                let others = balance - charged.balance - 1;
+                if charged.cost != 1 || charged.is_repeat || !(0..=failed).contains(&others) {
+                    let of = &caller.accounts[0].id;
+                    traffic.note(format!(
+                        "search {search} of {of} took the balance from {balance} to {}, and {failed} had failed",
+                        charged.balance
+                    ));
                 }
+                balance = charged.balance;
+                failed = if caller.was_fair { 0 } else { failed - others };
+                continue;
             }
             Ending::Refused => ended.refused += 1,
             Ending::Unanswered | Ending::Left => ended.unanswered += 1,
         }
+        failed += 1;
     }
     ended
 }
@@ -393,7 +407,7 @@ fn unknown_charges(stack: &Stack, gateways: [Part; 2]) -> BTreeSet<String> {
 
 /// Lets everything happen that the seed has in store.
 fn endure(run: &Run, traffic: &Traffic, world: &World, gateways: [Part; 2], runtime: &Runtime) {
-    let parts = [
+    let parts = vec![
         Part::Postgres,
         Part::Redis,
         Service::Search.into(),
@@ -404,24 +418,28 @@ fn endure(run: &Run, traffic: &Traffic, world: &World, gateways: [Part; 2], runt
     ];
     runtime.block_on(traffic.until_all_are_served(1));
     traffic.weather.fetch_add(1, Ordering::SeqCst);
-    let mut chance = run.chance();
+    let mut rounds = Rounds::of(parts, SEARCHES, run.chance());
     for number in run.rounds() {
-        let round = Round::draw(&parts, SEARCHES, &mut chance);
+        let round = rounds.draw();
         let before = traffic.answered.load(Ordering::SeqCst);
         runtime.block_on(traffic.until_answered(before + round.after));
         traffic.weather.fetch_add(1, Ordering::SeqCst);
         round.begin(&world.stack);
         runtime.block_on(async { tokio::time::sleep(round.lasts).await });
+        let away = Instant::now();
         round.end(&world.stack);
+        let back = away.elapsed().as_secs_f64();
         let ended = traffic.weather.fetch_add(2, Ordering::SeqCst) + 2;
         runtime.block_on(traffic.until_all_are_served(ended));
+        let served = away.elapsed().as_secs_f64();
         traffic.weather.fetch_add(1, Ordering::SeqCst);
         runtime.block_on(traffic.until_answered(before + SEARCHES));
         let answered = traffic.answered.load(Ordering::SeqCst);
-        run.tell(
-            number,
-            &format!("{round}; {answered} searches, {:.0}/s", run.a_second(answered)),
+        let rate = run.a_second(answered);
+        let told = format!(
+            "{round}, back after {back:.1} s, all served after {served:.1} s; {answered} searches, {rate:.0}/s"
         );
+        run.tell(number, &told);
     }
 }
 
@@ -446,7 +464,7 @@ fn each_search_is_charged_once_whatever_dies() {
     let shared = rich_account();
     let own: Vec<Account> = (0..WITHOUT_KEY).map(|_| rich_account()).collect();
 
-    let run = Run::begin("charges", 8);
+    let run = Run::begin("charges", 7);
     let (traffic, runtime) = (Traffic::new(), Runtime::new().unwrap());
     let with_keys = (0..WITH_KEY).map(|number| {
         let caller = Caller::new(&traffic, gateways.for_account(&shared), number);
