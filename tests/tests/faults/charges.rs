@@ -33,15 +33,12 @@
 
 use std::collections::BTreeSet;
 use std::iter::Sum;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use devstack::{Options, Part, Service, Stack};
 use futures::future::{join_all, join3};
-use rand::rngs::StdRng;
-use rand::{RngExt as _, SeedableRng as _};
-use serde_json::{Value, json};
+use rand::RngExt as _;
 use sqlx::{Connection as _, PgConnection};
 use system_tests::{Account, Operator, World};
 use tokio::runtime::Runtime;
@@ -49,8 +46,8 @@ use tokio::runtime::Runtime;
 use crate::audit::{Books, Endings, Lost};
 use crate::chaos::Rounds;
 use crate::gateways::Gateways;
-use crate::parts::PATIENCE;
 use crate::run::Run;
+use crate::traffic::{Caller, EndOfTraffic, Ending, Traffic};
 
 const WITH_KEY: u64 = 64;
 const WITHOUT_KEY: u64 = 16;
@@ -60,235 +57,6 @@ const SEARCHES: u64 = 250;
 
 /// Credits of an account at first, more than it can spend.
 const GRANTED: i64 = 100_000_000;
-
-/// Longest that a caller waits; a little longer than a gateway may take.
-const CALLER_PATIENCE: Duration = Duration::from_secs(15);
-
-/// What everybody who takes part in the run sees.
-struct Traffic {
-    /// Whether all is well, and since when: even while it is, another number after each change. It is not at first, while
-    /// all callers come at once and nothing is connected.
-    weather: AtomicU64,
-    /// Nothing new is begun.
-    is_over: AtomicBool,
-    /// The run has failed: nothing is repeated either.
-    is_given_up: AtomicBool,
-    /// Searches with a key begun and answered.
-    begun: AtomicU64,
-    answered: AtomicU64,
-    /// For each caller the weather at the start of its last request that was answered 200.
-    served: Vec<AtomicU64>,
-    wrong: Mutex<Vec<String>>,
-}
-
-impl Traffic {
-    fn new() -> Self {
-        Self {
-            weather: AtomicU64::new(1),
-            is_over: AtomicBool::new(false),
-            is_given_up: AtomicBool::new(false),
-            begun: AtomicU64::new(0),
-            answered: AtomicU64::new(0),
-            served: (0..WITH_KEY + WITHOUT_KEY).map(|_| AtomicU64::new(0)).collect(),
-            wrong: Mutex::new(Vec::new()),
-        }
-    }
-
-    fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::SeqCst)
-    }
-
-    fn is_given_up(&self) -> bool {
-        self.is_given_up.load(Ordering::SeqCst)
-    }
-
-    fn note(&self, wrong: String) {
-        self.wrong.lock().unwrap().push(wrong);
-    }
-
-    fn assert_nothing_is_wrong(&self) {
-        let wrong = std::mem::take(&mut *self.wrong.lock().unwrap());
-        assert!(
-            wrong.is_empty(),
-            "{} times: {:#?}",
-            wrong.len(),
-            &wrong[..wrong.len().min(20)]
-        );
-    }
-
-    /// Until it holds; meanwhile nothing may go wrong.
-    async fn until(&self, what: &str, holds: impl Fn() -> bool) {
-        let begun = Instant::now();
-        while !holds() {
-            self.assert_nothing_is_wrong();
-            assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    }
-
-    async fn until_answered(&self, searches: u64) {
-        let enough = || self.answered.load(Ordering::SeqCst) >= searches;
-        self.until(&format!("{searches} searches are answered"), enough)
-            .await;
-    }
-
-    /// Until every caller has been served since the weather was so.
-    async fn until_all_are_served(&self, since: u64) {
-        let is_served = |caller: &AtomicU64| caller.load(Ordering::SeqCst) >= since;
-        let all = || self.served.iter().all(is_served);
-        self.until("every caller is served again", all).await;
-    }
-}
-
-/// Ends the traffic when the run is over, whether it goes well or not.
-struct EndOfTraffic<'a>(&'a Traffic);
-
-impl Drop for EndOfTraffic<'_> {
-    fn drop(&mut self) {
-        self.0.is_over.store(true, Ordering::SeqCst);
-        self.0
-            .is_given_up
-            .store(std::thread::panicking(), Ordering::SeqCst);
-    }
-}
-
-/// How an attempt ended.
-enum Ending {
-    Answered(Charged),
-    Refused,
-    /// No answer came.
-    Unanswered,
-    /// The caller did not wait for it.
-    Left,
-}
-
-/// What an answer tells of its charge.
-struct Charged {
-    cost: i64,
-    balance: i64,
-    is_repeat: bool,
-}
-
-/// One who sends a request at a time, over a connection of its own, to one gateway until that does not answer.
-struct Caller<'a> {
-    traffic: &'a Traffic,
-    client: reqwest::Client,
-    /// Its account at each gateway.
-    accounts: [Account; 2],
-    number: u64,
-    gateway: usize,
-    attempts: u32,
-    /// All was well during its last attempt.
-    was_fair: bool,
-    chance: StdRng,
-}
-
-impl<'a> Caller<'a> {
-    fn new(traffic: &'a Traffic, accounts: [Account; 2], number: u64) -> Self {
-        let client = reqwest::Client::builder()
-            .pool_max_idle_per_host(1)
-            .timeout(CALLER_PATIENCE)
-            .build();
-        Self {
-            traffic,
-            client: client.unwrap(),
-            accounts,
-            number,
-            gateway: usize::from(number % 2 == 1),
-            attempts: 0,
-            was_fair: false,
-            chance: StdRng::seed_from_u64(number),
-        }
-    }
-
-    /// One attempt; the next one is sent elsewhere, a little later, if it does not go well. Sees that nothing fails while
-    /// all is well.
-    async fn attempt(&mut self, search: u64, key: Option<&str>, leave: Option<Duration>) -> Ending {
-        let weather = self.traffic.weather.load(Ordering::SeqCst);
-        let sending = self.send(search, key);
-        let ending = match leave {
-            Some(leave) => tokio::time::timeout(leave, sending)
-                .await
-                .unwrap_or(Ok(Ending::Left)),
-            None => sending.await,
-        };
-        let ending = ending.unwrap_or_else(|wrong| {
-            self.traffic.note(wrong);
-            Ending::Unanswered
-        });
-        let is_same = self.traffic.weather.load(Ordering::SeqCst) == weather;
-        self.was_fair = weather.is_multiple_of(2) && is_same;
-        match ending {
-            Ending::Answered(_) => {
-                self.attempts = 0;
-                let served = usize::try_from(self.number).unwrap();
-                self.traffic.served[served].store(weather, Ordering::SeqCst);
-            }
-            Ending::Left => self.gateway = 1 - self.gateway,
-            Ending::Refused | Ending::Unanswered => {
-                if self.was_fair {
-                    let what = if matches!(ending, Ending::Refused) {
-                        "refused"
-                    } else {
-                        "not answered"
-                    };
-                    self.traffic
-                        .note(format!("search {search} was {what} while all was well"));
-                }
-                self.gateway = 1 - self.gateway;
-                self.attempts += 1;
-                tokio::time::sleep(Duration::from_millis(10) * self.attempts.min(10)).await;
-            }
-        }
-        ending
-    }
-
-    /// Err if it is answered with what it may not be.
-    async fn send(&self, search: u64, key: Option<&str>) -> Result<Ending, String> {
-        let account = &self.accounts[self.gateway];
-        let kind = if search.is_multiple_of(2) {
-            "companies"
-        } else {
-            "people"
-        };
-        let body = json!({"limit": search % 7 + 1, "fields": ["id"]});
-        let mut request = self
-            .client
-            .post(format!("{}/{kind}/search", account.base))
-            .header("X-API-Key", &account.key)
-            .json(&body);
-        if let Some(key) = key {
-            request = request.header("Idempotency-Key", key);
-        }
-        let Ok(answer) = request.send().await else {
-            return Ok(Ending::Unanswered);
-        };
-        let status = answer.status().as_u16();
-        let is_repeat = answer.headers().contains_key("idempotency-replayed");
-        let Ok(body) = answer.bytes().await else {
-            return Ok(Ending::Unanswered);
-        };
-        match status {
-            200 => {
-                let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-                let number = |name: &str| body["credits"][name].as_i64();
-                let (Some(cost), Some(balance)) = (number("cost"), number("balance")) else {
-                    return Err(format!("search {search} was answered 200 with {body}"));
-                };
-                Ok(Ending::Answered(Charged {
-                    cost,
-                    balance,
-                    is_repeat,
-                }))
-            }
-            503 | 504 => Ok(Ending::Refused),
-            _ => Err(format!(
-                "search {search} was answered {status}: {}",
-                String::from_utf8_lossy(&body)
-            )),
-        }
-    }
-}
 
 /// What the callers with keys met.
 #[derive(Default)]
@@ -465,7 +233,7 @@ fn each_search_is_charged_once_whatever_dies() {
     let own: Vec<Account> = (0..WITHOUT_KEY).map(|_| rich_account()).collect();
 
     let run = Run::begin("charges", 7);
-    let (traffic, runtime) = (Traffic::new(), Runtime::new().unwrap());
+    let (traffic, runtime) = (Traffic::of(WITH_KEY + WITHOUT_KEY), Runtime::new().unwrap());
     let with_keys = (0..WITH_KEY).map(|number| {
         let caller = Caller::new(&traffic, gateways.for_account(&shared), number);
         search_with_keys(caller)

@@ -16,3 +16,4 @@ mod parts;
 mod replica;
 mod revocation;
 mod run;
+mod traffic;
