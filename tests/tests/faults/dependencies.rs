@@ -269,7 +269,7 @@ fn a_database_that_says_nothing_is_told_in_time_and_is_used_again_when_it_speaks
 
 #[test]
 fn nobody_asks_again_and_again_for_what_a_dead_database_holds() {
-    let (world, ways) = start(Options::new().own_postgres());
+    let (world, ways) = start(Options::new().own_postgres().durable());
     let account = world.account();
     let _ = search(&account).expect(200);
     let before: Vec<usize> = ways.iter().map(|way| way.counted.calls()).collect();
