@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::{Metadata, MetadataCommand, Package};
 
 /// Each of our crates, and those of ours that it may know, in code, tests and build scripts.
-const MAY_KNOW: [(&str, &[&str]); 10] = [
+const MAY_KNOW: [(&str, &[&str]); 11] = [
     ("proto", &[]),
     ("runtime", &[]),
     ("gateway", &["proto", "runtime"]),
@@ -20,6 +20,7 @@ const MAY_KNOW: [(&str, &[&str]); 10] = [
     ("devstack", &[]),
     ("bench", &["proto", "devstack"]),
     ("system-tests", &["proto", "devstack"]),
+    ("fuzz", &["proto", "runtime", "gateway", "search"]),
 ];
 
 /// Names that say nothing of what is inside.

@@ -233,7 +233,8 @@ fn caller_of(key: VerifiedKey) -> Result<Caller, Status> {
 }
 
 /// The one well-formed secret that the headers carry, wherever and however often.
-fn secret_of(headers: &HeaderMap) -> Option<ApiKeySecret> {
+#[must_use]
+pub fn secret_of(headers: &HeaderMap) -> Option<ApiKeySecret> {
     let own = headers
         .get_all(API_KEY_HEADER)
         .iter()

@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use devstack::Environment;
 use http_body_util::{BodyExt as _, Full};
 use hyper::Request;
 use hyper_util::rt::TokioIo;
@@ -28,7 +29,26 @@ pub(crate) struct Target {
 
 /// Prepares an account of its own in the system that the environment names.
 pub(crate) async fn prepare() -> Result<Target, BoxError> {
+    prepare_by(&variable).await
+}
+
+/// Prepares an account of its own in this system.
+pub(crate) async fn prepare_in(system: &Environment) -> Result<Target, BoxError> {
+    let variables = system.variables();
+    prepare_by(&|wanted| {
+        let found = variables.iter().find(|(name, _)| *name == wanted);
+        let (_, value) = found.ok_or_else(|| format!("the system has no {wanted}"))?;
+        Ok(value.clone())
+    })
+    .await
+}
+
+/// Tells an address or a secret of a system by its name.
+type Variables<'a> = &'a (dyn Fn(&str) -> Result<String, BoxError> + Sync);
+
+async fn prepare_by(variable: Variables<'_>) -> Result<Target, BoxError> {
     let base = variable("BASE_URL")?;
+    let token = variable("SERVICE_TOKEN")?;
     let rest = base
         .strip_prefix("http://")
         .ok_or_else(|| format!("BASE_URL is no http address: {base}"))?;
@@ -46,7 +66,7 @@ pub(crate) async fn prepare() -> Result<Target, BoxError> {
         .connect()
         .await?;
     BillingServiceClient::new(billing)
-        .grant_credits(with_token(grant)?)
+        .grant_credits(with_token(grant, &token)?)
         .await?;
     let rate = Rate {
         requests: 1_000_000,
@@ -57,8 +77,10 @@ pub(crate) async fn prepare() -> Result<Target, BoxError> {
         rate: Some(rate),
     };
     let keys = Endpoint::from_shared(variable("KEYS_GRPC")?)?.connect().await?;
-    KeyServiceClient::new(keys).set_rate(with_token(rate)?).await?;
-    let api_key = make_key(address, &prefix, &account_id, seconds).await?;
+    KeyServiceClient::new(keys)
+        .set_rate(with_token(rate, &token)?)
+        .await?;
+    let api_key = make_key(address, &prefix, &account_id, &variable("JWT_SECRET")?, seconds).await?;
     Ok(Target {
         address: address.to_owned(),
         prefix,
@@ -66,9 +88,15 @@ pub(crate) async fn prepare() -> Result<Target, BoxError> {
     })
 }
 
-async fn make_key(address: &str, prefix: &str, account_id: &str, now: u64) -> Result<String, BoxError> {
+async fn make_key(
+    address: &str,
+    prefix: &str,
+    account_id: &str,
+    jwt_secret: &str,
+    now: u64,
+) -> Result<String, BoxError> {
     let claims = json!({"account_id": account_id, "exp": now + Duration::from_hours(1).as_secs()});
-    let secret = jsonwebtoken::EncodingKey::from_secret(variable("JWT_SECRET")?.as_bytes());
+    let secret = jsonwebtoken::EncodingKey::from_secret(jwt_secret.as_bytes());
     let jwt = jsonwebtoken::encode(&jsonwebtoken::Header::default(), &claims, &secret)?;
     // An account has a limited number of keys: those of earlier runs go first.
     let listed = call(address, "GET", &format!("{prefix}/keys"), &jwt).await?;
@@ -114,9 +142,9 @@ pub(crate) async fn call(address: &str, method: &str, path: &str, jwt: &str) -> 
     }
 }
 
-fn with_token<T>(message: T) -> Result<tonic::Request<T>, BoxError> {
+fn with_token<T>(message: T, token: &str) -> Result<tonic::Request<T>, BoxError> {
     let mut request = tonic::Request::new(message);
-    let token = format!("Bearer {}", variable("SERVICE_TOKEN")?).parse()?;
+    let token = format!("Bearer {token}").parse()?;
     request.metadata_mut().insert("authorization", token);
     Ok(request)
 }

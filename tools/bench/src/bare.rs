@@ -13,10 +13,8 @@ use crate::BoxError;
 
 /// Serves on a free port, and prints its address as the first line.
 pub(crate) async fn serve() -> Result<(), BoxError> {
-    let router = Router::new().route(
-        "/search",
-        post(async |Json(body): Json<Value>| Json(json!({"echo": body}))),
-    );
+    let echo = post(async |Json(body): Json<Value>| Json(json!({"echo": body})));
+    let router = Router::new().route("/search", echo);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?);
     axum::serve(listener, router).await?;
@@ -27,7 +25,7 @@ pub(crate) async fn serve() -> Result<(), BoxError> {
 pub(crate) struct Bare {
     /// `address:port`.
     pub(crate) address: String,
-    _process: Child,
+    process: Child,
 }
 
 impl Bare {
@@ -44,9 +42,12 @@ impl Bare {
             .next_line()
             .await?
             .ok_or("the bare route did not start")?;
-        Ok(Self {
-            address,
-            _process: process,
-        })
+        Ok(Self { address, process })
+    }
+
+    /// Its process.
+    pub(crate) fn pid(&self) -> Result<i32, BoxError> {
+        let pid = self.process.id().ok_or("the bare route has ended")?;
+        Ok(i32::try_from(pid)?)
     }
 }

@@ -6,7 +6,9 @@ mod account;
 mod bare;
 mod billing;
 mod caller;
+mod cpu;
 mod flood;
+mod gateway;
 mod load;
 mod outage;
 mod revocation;
@@ -40,6 +42,9 @@ enum Command {
     Billing(billing::Billing),
     /// Search at size, beside Postgres on the same records; on a system of its own.
     Search(search::Search),
+    /// The gateway's share: latency and processor time of the whole chain, beside a bare axum route and nginx before it; on
+    /// a system of its own.
+    Gateway(gateway::Gateway),
     /// Floods of worthless API keys, and what callers with good ones notice; on a system of its own.
     Flood(flood::Flood),
     /// Redis killed, paused, slow, full, read-only, and what callers notice; on a system of its own.
@@ -61,6 +66,7 @@ fn main() -> ExitCode {
                     Command::Smoke { seconds } => smoke::run(Duration::from_secs(seconds.max(1))).await,
                     Command::Billing(billing) => billing.run().await,
                     Command::Search(search) => search.run().await,
+                    Command::Gateway(gateway) => gateway.run().await,
                     Command::Flood(flood) => flood.run().await,
                     Command::Outage(outage) => outage.run().await,
                     Command::Revocation(revocation) => revocation.run().await,

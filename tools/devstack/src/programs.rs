@@ -32,6 +32,10 @@ pub(crate) enum Need {
     Npx,
     /// Python with virtual environments.
     Python,
+    /// A C++ compiler.
+    CxxCompiler,
+    /// A reverse proxy, to compare with.
+    Nginx,
 }
 
 impl Need {
@@ -41,6 +45,8 @@ impl Need {
             Self::Redis => redis_server().is_some(),
             Self::Npx => on_path("npx").is_some(),
             Self::Python => runs("python3", &["-c", "import venv, ensurepip"]),
+            Self::CxxCompiler => on_path("c++").is_some(),
+            Self::Nginx => on_path("nginx").is_some(),
         }
     }
 
@@ -50,6 +56,8 @@ impl Need {
             Self::Redis => "Redis",
             Self::Npx => "npm",
             Self::Python => "Python 3 with venv",
+            Self::CxxCompiler => "a C++ compiler",
+            Self::Nginx => "nginx",
         }
     }
 
@@ -59,6 +67,8 @@ impl Need {
             Self::Redis => &["redis-server"],
             Self::Npx => &["npm"],
             Self::Python => &["python3", "python3-venv"],
+            Self::CxxCompiler => &["g++"],
+            Self::Nginx => &["nginx"],
         }
     }
 
@@ -68,6 +78,8 @@ impl Need {
             Self::Redis => "redis",
             Self::Npx => "node",
             Self::Python => "python",
+            Self::CxxCompiler => "gcc",
+            Self::Nginx => "nginx",
         }
     }
 }

@@ -9,7 +9,6 @@
 //!   connection for each caller.
 
 mod callers;
-mod cpu;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,8 +18,8 @@ use devstack::{Options, Part, Service, Stack};
 use sqlx::postgres::PgPoolOptions;
 
 use crate::BoxError;
+use crate::cpu::{self, Cpu};
 use callers::{Figures, Way, Workload};
-use cpu::Cpu;
 
 /// Charges of the accounts that another one has to get along with.
 const CROWD: usize = 1_024;
@@ -174,7 +173,7 @@ impl Stage {
         self.charge_number += 1 << 32;
         self.grouped.fill(&workload.accounts).await?;
         let (way, part) = self.way(place);
-        let postgres = Cpu::of_cluster(self.stack.pid(Part::Postgres).ok_or("Postgres does not run")?);
+        let postgres = Cpu::of_family(self.stack.pid(Part::Postgres).ok_or("Postgres does not run")?);
         let service = part.and_then(|part| self.stack.pid(part)).map(Cpu::of_process);
         let figures = callers::run(way, workload, charge_number).await?;
         let cell = Cell {

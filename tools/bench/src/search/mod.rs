@@ -15,6 +15,7 @@ mod ours;
 mod places;
 mod process;
 mod progress;
+pub(crate) mod records;
 mod report;
 mod sample;
 mod sql;
@@ -41,6 +42,7 @@ use self::progress::{per_second, tell};
 use self::report::{ClassFigures, Report, millis};
 use self::sample::Sample;
 use crate::BoxError;
+use crate::cpu::load_average;
 
 /// Clients of the mixed load beside an import.
 const MIXED_CLIENTS: usize = 2;
@@ -108,7 +110,7 @@ struct Stage {
 impl Search {
     /// Measures, and prints the table.
     pub(crate) async fn run(self) -> Result<(), BoxError> {
-        let load_before = process::load_average();
+        let load_before = load_average();
         let mut stage = self.stage().await?;
         stage.report.about = vec![
             (
@@ -156,10 +158,7 @@ impl Search {
         if self.only != Some(Only::Searches) {
             stage.rebuild().await?;
         }
-        stage
-            .report
-            .about
-            .push(("load average after", process::load_average()));
+        stage.report.about.push(("load average after", load_average()));
         println!("{}", stage.report.table());
         if let Some(path) = &self.json {
             std::fs::write(path, format!("{:#}\n", stage.report.json()))?;

@@ -95,9 +95,3 @@ pub(super) fn machine_memory() -> u64 {
     let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
     kilobytes.unwrap_or(4 << 20) * 1024
 }
-
-/// The machine's load now, as `uptime` tells it.
-pub(super) fn load_average() -> String {
-    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split_whitespace().take(3).collect::<Vec<_>>().join(" ")
-}

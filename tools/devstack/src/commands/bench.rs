@@ -23,6 +23,9 @@ impl Bench {
     pub(super) fn run(self) -> Result<ExitCode, Error> {
         let steps = Steps::begin();
         provide(&[Need::Postgres, Need::Redis])?;
+        if self.arguments.first().is_some_and(|name| name == "gateway") {
+            provide(&[Need::Nginx])?;
+        }
         steps.tell("building for release; the first time this takes minutes");
         cargo::build(PROFILE)?;
         steps.tell("measuring");

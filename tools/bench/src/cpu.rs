@@ -9,7 +9,7 @@ use crate::BoxError;
 const TICK: Duration = Duration::from_millis(10);
 
 /// The time that processes have taken, from when this was made.
-pub(super) struct Cpu {
+pub(crate) struct Cpu {
     pid: i32,
     with_children: bool,
     before: Option<Duration>,
@@ -17,12 +17,12 @@ pub(super) struct Cpu {
 
 impl Cpu {
     /// Of one process.
-    pub(super) fn of_process(pid: i32) -> Self {
+    pub(crate) fn of_process(pid: i32) -> Self {
         Self::begin(pid, false)
     }
 
-    /// Of a Postgres cluster: its first process, and those that this has started.
-    pub(super) fn of_cluster(pid: i32) -> Self {
+    /// Of a server whose first process starts others (Postgres, nginx): all of them.
+    pub(crate) fn of_family(pid: i32) -> Self {
         Self::begin(pid, true)
     }
 
@@ -36,7 +36,7 @@ impl Cpu {
     }
 
     /// Taken since then.
-    pub(super) fn used(&self) -> Result<Duration, BoxError> {
+    pub(crate) fn used(&self) -> Result<Duration, BoxError> {
         let now = taken(self.pid, self.with_children);
         let used = now
             .zip(self.before)
@@ -84,7 +84,7 @@ impl Stat {
 }
 
 /// The machine's load now, as `uptime` tells it.
-pub(super) fn load_average() -> String {
+pub(crate) fn load_average() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().take(3).collect::<Vec<_>>().join(" ")
 }

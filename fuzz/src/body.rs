@@ -1,0 +1,183 @@
+//! Bodies of requests, as they come from the network.
+//!
+//! - Nothing makes a reader panic, and a refusal has a bounded size whatever is refused.
+//! - A query that is accepted says what the body says, property by property: nothing is left out, nothing made up. The
+//!   body is read for that by `serde_json` alone, which knows nothing of ours.
+//! - It keeps every rule of the message, survives protobuf, and written out as a body again it is the same query.
+
+use gateway::body::{key_body, search_body};
+use gateway::error::{ApiError, MAX_ISSUES};
+use prost::Message as _;
+use proto::key::MAX_NAME_CHARACTERS;
+use proto::search::v1::{NewBusiness, SearchQuery, Sort, SortDirection, SortField, WebsiteStatus};
+use proto::search_query::{RecordKind, check, sort_names};
+use proto::violation::{Violation, ViolationCode};
+use serde_json::{Map, Value, json};
+
+/// Most bytes of one problem: its path, message and hint, as JSON.
+const MAX_ISSUE_BYTES: usize = 2_000;
+
+/// Tries a body with every operation that has one.
+///
+/// # Panics
+/// If a property does not hold.
+pub fn holds(body: &[u8]) {
+    search(body, RecordKind::Company);
+    search(body, RecordKind::Person);
+    key(body);
+}
+
+fn search(body: &[u8], kind: RecordKind) {
+    let query = match search_body::parse(body, kind) {
+        Ok(query) => query,
+        Err(violations) => return refused(body, violations),
+    };
+    assert_eq!(check(&query, kind), []);
+    assert_eq!(
+        SearchQuery::decode(query.encode_to_vec().as_slice()).as_ref(),
+        Ok(&query)
+    );
+    let written = written(&query, kind);
+    assert_eq!(
+        search_body::parse(written.to_string().as_bytes(), kind).as_ref(),
+        Ok(&query)
+    );
+    let said: Value = serde_json::from_slice(body).expect("what is accepted is JSON");
+    assert!(same(Some(&said), Some(&written)), "{said} was read as {written}");
+}
+
+/// A refusal tells something, and not without end.
+fn refused(body: &[u8], violations: Vec<Violation>) {
+    assert!(!violations.is_empty());
+    let is_json = serde_json::from_slice::<Value>(body).is_ok();
+    for violation in &violations {
+        // It may be nested more deeply than we read, and well-formed.
+        let is_syntax =
+            violation.code == ViolationCode::InvalidJson && !violation.message.contains("nesting");
+        assert!(!is_json || !is_syntax, "{violation}");
+    }
+    let told = ApiError::invalid(violations).body(String::new());
+    assert!(told.issues.len() <= MAX_ISSUES);
+    for issue in &told.issues {
+        let bytes = json!(issue).to_string().len();
+        assert!(bytes <= MAX_ISSUE_BYTES, "{issue:?}");
+    }
+}
+
+/// The bodies of the key operations: both read a name in the same way.
+fn key(body: &[u8]) {
+    let (created, renamed) = (key_body::parse_create(body), key_body::parse_rename(body));
+    match (&created, &renamed) {
+        (Ok(Some(created)), Ok(renamed)) => assert_eq!(created, renamed),
+        (Ok(None) | Err(_), Err(_)) => {}
+        _ => panic!("{created:?} and {renamed:?}"),
+    }
+    if let Ok(name) = renamed {
+        assert!((1..=MAX_NAME_CHARACTERS).contains(&name.chars().count()));
+        assert!(!name.contains(char::is_control));
+        assert_eq!(name, name.trim());
+        let said: Value = serde_json::from_slice(body).expect("what is accepted is JSON");
+        assert_eq!(said["name"].as_str().map(str::trim), Some(name.as_str()));
+    } else if let Err(violations) = renamed {
+        refused(body, violations);
+    }
+    if let Err(violations) = created {
+        refused(body, violations);
+    }
+}
+
+/// Whether a body's value and what was read of it are the same. A blank choice or an empty list is as good as none, and
+/// a number is what it is, however it is spelt.
+fn same(said: Option<&Value>, read: Option<&Value>) -> bool {
+    match (said, read) {
+        (Some(Value::String(said)), None) => said.trim().is_empty(),
+        (Some(Value::Array(said)), None) => said.is_empty(),
+        (Some(Value::Number(said)), Some(Value::Number(read))) => said.as_f64() == read.as_f64(),
+        (Some(Value::Object(said)), Some(Value::Object(read))) => said
+            .keys()
+            .chain(read.keys())
+            .all(|name| same(said.get(name), read.get(name))),
+        (said, read) => said == read,
+    }
+}
+
+/// The body that asks for this.
+fn written(query: &SearchQuery, kind: RecordKind) -> Value {
+    let mut body = Map::new();
+    let texts = [
+        ("businessType", &query.business_type),
+        ("location", &query.location),
+        ("website", &query.website),
+        ("companyName", &query.company_name),
+        ("companyDomain", &query.company_domain),
+        ("businessEmail", &query.business_email),
+        ("businessPhone", &query.business_phone),
+        ("descriptionKeywords", &query.description_keywords),
+        ("excludeKeywords", &query.exclude_keywords),
+        ("infoUpdatedFrom", &query.info_updated_from),
+        ("infoUpdatedTo", &query.info_updated_to),
+    ];
+    for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+        body.insert(name.to_owned(), json!(text));
+    }
+    let lists = [
+        ("jobTitles", &query.job_titles),
+        ("searchTags", &query.search_tags),
+        ("fields", &query.fields),
+    ];
+    for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+        body.insert(name.to_owned(), json!(list));
+    }
+    let website_status = match query.website_status() {
+        WebsiteStatus::Unspecified => None,
+        WebsiteStatus::Any => Some("any"),
+        WebsiteStatus::Has => Some("has"),
+        WebsiteStatus::No => Some("no"),
+    };
+    let new_business = match query.new_business() {
+        NewBusiness::Unspecified => None,
+        NewBusiness::Any => Some("any"),
+        NewBusiness::Yes => Some("yes"),
+        NewBusiness::No => Some("no"),
+    };
+    let others = [
+        ("websiteStatus", website_status.map(Value::from)),
+        ("newBusiness", new_business.map(Value::from)),
+        ("page", query.page.map(Value::from)),
+        ("limit", query.limit.map(Value::from)),
+        // An empty one in the message is the start.
+        (
+            "cursor",
+            query.cursor.as_ref().map(|cursor| match cursor.as_str() {
+                "" => Value::Null,
+                cursor => cursor.into(),
+            }),
+        ),
+        ("sort", query.sort.map(|sort| written_sort(sort, kind))),
+    ];
+    for (name, value) in others {
+        if let Some(value) = value {
+            body.insert(name.to_owned(), value);
+        }
+    }
+    body.into()
+}
+
+fn written_sort(sort: Sort, kind: RecordKind) -> Value {
+    let mut written = Map::new();
+    if sort.field() != SortField::Unspecified {
+        let named = sort_names(kind).iter().find(|(_, field)| *field == sort.field());
+        let (name, _) = named.expect("only names that there are are accepted");
+        written.insert("field".to_owned(), json!(name));
+    }
+    match sort.direction() {
+        SortDirection::Unspecified => {}
+        SortDirection::Asc => {
+            written.insert("dir".to_owned(), json!("asc"));
+        }
+        SortDirection::Desc => {
+            written.insert("dir".to_owned(), json!("desc"));
+        }
+    }
+    written.into()
+}
