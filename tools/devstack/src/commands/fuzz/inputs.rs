@@ -1,12 +1,12 @@
 //! Inputs to the targets of the package `fuzz`: libFuzzer changes what it has, and keeps what reaches code that nothing
 //! before it has reached.
 //!
-//! Everything is built anew for it, with counters in its code, in a folder of its own. What it has found stays there
-//! from run to run; what is worth keeping for good is in the repository.
+//! Our crates are built anew for it, with counters in their code. What it has found stays in a folder of its own from
+//! run to run; what is worth keeping for good is in the repository.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -17,15 +17,11 @@ use crate::error::{Error, Tried as _};
 use crate::programs::{Need, provide};
 use crate::run::{run as run_quietly, run_openly};
 
-/// The folder of builds, of what was found, and of what has failed.
+/// The folder of what was found, and of what has failed.
 const FOLDER: &str = "target/fuzz";
 
-/// Has the compiler count which code was reached, and what it was compared with. No nightly compiler is needed.
-const INSTRUMENTED: &str = "-Cpasses=sancov-module \
-    -Cllvm-args=-sanitizer-coverage-level=4 \
-    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
-    -Cllvm-args=-sanitizer-coverage-pc-table \
-    -Cllvm-args=-sanitizer-coverage-trace-compares";
+/// The compiler that has our crates count which of their code was reached.
+const COMPILER: &str = "fuzz/rustc-counting";
 
 /// Longest input, in bytes: two of the longest texts of a filter.
 const MAX_BYTES: usize = 4096;
@@ -38,31 +34,29 @@ const PAUSE: Duration = Duration::from_secs(10);
 
 pub(super) fn run(steps: &Steps, name: &'static str, effort: Effort, keep: bool) -> Result<ExitCode, Error> {
     provide(&[Need::CxxCompiler])?;
-    let kept = PathBuf::from("fuzz/corpora").join(name);
-    let found = PathBuf::from(FOLDER).join("found").join(name);
-    let failed = PathBuf::from(FOLDER).join("failed");
-    for folder in [&found, &failed] {
-        fs::create_dir_all(folder).tried(|| format!("making {}", folder.display()))?;
-    }
-    steps.tell("building everything with counters; the first time this takes many minutes");
-    let program = build(name)?;
+    let kept = absolute(&Path::new("fuzz/corpora").join(name))?;
+    let dictionary = absolute(&Path::new("fuzz/dictionaries").join(format!("{name}.dict")))?;
+    let found = made(&Path::new(FOLDER).join("found").join(name))?;
+    let failed = made(&Path::new(FOLDER).join("failed"))?;
+    steps.tell("building with counters; the first time this takes minutes");
+    run_openly(fuzzer(name)?.arg("--no-run"))?;
     steps.tell(&format!("trying inputs for {}", effort.told()));
-    let mut fuzzer = Command::new(&program);
-    fuzzer
+    let mut trying = fuzzer(name)?;
+    trying
+        .arg("--")
         .arg(format!("-artifact_prefix={}/{name}-", failed.display()))
-        .arg(format!("-dict=fuzz/dictionaries/{name}.dict"))
+        .arg(format!("-dict={}", dictionary.display()))
         .arg(format!("-max_len={MAX_BYTES}"))
         .arg(format!("-timeout={MAX_SECONDS}"))
         .arg(format!("-seed={}", effort.seed))
         .arg("-print_final_stats=1");
     if let Some(seconds) = effort.seconds {
-        fuzzer.arg(format!("-max_total_time={seconds}"));
+        trying.arg(format!("-max_total_time={seconds}"));
     }
     if let Some(cases) = effort.cases {
-        fuzzer.arg(format!("-runs={cases}"));
+        trying.arg(format!("-runs={cases}"));
     }
-    let succeeded = watch(fuzzer.args([&found, &kept]))?;
-    if !succeeded {
+    if !watch(trying.args([&found, &kept]))? {
         steps.tell(&format!("FAILED: the input is in {}", failed.display()));
         return Ok(ExitCode::FAILURE);
     }
@@ -70,8 +64,8 @@ pub(super) fn run(steps: &Steps, name: &'static str, effort: Effort, keep: bool)
         steps.tell("keeping what reaches code that nothing kept does");
         // By the code alone, not by how often it ran: few inputs do.
         run_quietly(
-            Command::new(&program)
-                .args(["-merge=1", "-use_counters=0"])
+            fuzzer(name)?
+                .args(["--", "-merge=1", "-use_counters=0"])
                 .args([&kept, &found]),
         )?;
     }
@@ -79,27 +73,25 @@ pub(super) fn run(steps: &Steps, name: &'static str, effort: Effort, keep: bool)
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds a target, and tells where it is.
-fn build(name: &str) -> Result<PathBuf, Error> {
-    let told = run_quietly(Command::new("rustc").arg("-vV"))?;
-    let host = told.lines().find_map(|line| line.strip_prefix("host: "));
-    let host = host.ok_or_else(|| Error::Answer("rustc does not tell what it builds for".to_owned()))?;
-    // With a target named, build scripts and macros are built without the flags.
-    run_openly(
-        cargo()
-            .args([
-                "build",
-                "--package",
-                "fuzz",
-                "--features",
-                "libfuzzer",
-                "--profile",
-                "fuzz",
-            ])
-            .args(["--bin", name, "--target", host, "--target-dir", FOLDER])
-            .env("RUSTFLAGS", INSTRUMENTED),
-    )?;
-    Ok(PathBuf::from(FOLDER).join(host).join("fuzz").join(name))
+/// The path from the root: cargo runs tests in the folder of their package.
+fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    path.canonicalize()
+        .tried(|| format!("finding {}", path.display()))
+}
+
+fn made(folder: &Path) -> Result<PathBuf, Error> {
+    fs::create_dir_all(folder).tried(|| format!("making {}", folder.display()))?;
+    absolute(folder)
+}
+
+/// Builds and runs a target. All packages are named, so that what others have made is what the tests are built of.
+fn fuzzer(name: &str) -> Result<Command, Error> {
+    let mut command = cargo();
+    command
+        .args(["test", "--quiet", "--workspace", "--features", "fuzz/libfuzzer"])
+        .args(["--test", name])
+        .env("RUSTC_WORKSPACE_WRAPPER", absolute(Path::new(COMPILER))?);
+    Ok(command)
 }
 
 /// Runs the fuzzer, which has a line for each input that it keeps; of these only some are shown, all others are.
@@ -107,9 +99,11 @@ fn watch(fuzzer: &mut Command) -> Result<bool, Error> {
     let running = || "running the fuzzer".to_owned();
     let mut child = fuzzer.stderr(Stdio::piped()).spawn().tried(running)?;
     let mut shown = None::<Instant>;
-    let lines = child.stderr.take().map(|told| BufReader::new(told).lines());
+    let lines = child.stderr.take().map(|told| BufReader::new(told).split(b'\n'));
     for line in lines.into_iter().flatten() {
+        // Parts of inputs are in it, whatever they are.
         let line = line.tried(running)?;
+        let line = String::from_utf8_lossy(&line);
         if line.starts_with('#') {
             if shown.is_some_and(|shown| shown.elapsed() < PAUSE) {
                 continue;
