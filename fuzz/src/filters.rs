@@ -122,6 +122,14 @@ const MAX_VIOLATIONS: usize = 3_000;
 /// several forms and, for a ranking, again.
 const MAX_TERMS: usize = 500_000;
 
+/// Loads the gazetteer, which takes long where everything is counted.
+///
+/// # Panics
+/// If it can't be read.
+pub fn prepare() {
+    assert!(search::place::country_name("DE").is_some());
+}
+
 /// Tries an input as a query, and each of its filters alone.
 ///
 /// # Panics

@@ -2,4 +2,7 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::filters::holds(input));
+libfuzzer_sys::fuzz_target!(
+    init: fuzz::filters::prepare(),
+    |input| fuzz::filters::holds(input)
+);
