@@ -23,6 +23,8 @@ pub fn terms(number: &str, country: Option<&str>) -> Vec<String> {
         .unwrap_or_default();
     if written.international {
         terms.push(written.with_plus());
+        // What is asked for by the same text, where no numbering plan has the number.
+        terms.push(written.without_trunk_prefix());
     }
     terms.push(written.digits);
     terms.sort_unstable();
@@ -253,6 +255,13 @@ mod tests {
         assert!(terms("020 7946", Some("GB")).contains(&"0207946".to_owned()));
         assert_eq!(terms("call us", Some("GB")), Vec::<String>::new());
         assert_eq!(terms("020 7946 0958", Some("no country")), ["02079460958"]);
+    }
+
+    #[test]
+    fn a_number_that_no_plan_has_is_found_as_it_is_written() {
+        for number in ["+49 00 124", "0049 00124", "+7 00 12", "+999 1234"] {
+            assert!(finds(number, number, None), "{number}");
+        }
     }
 
     #[test]
