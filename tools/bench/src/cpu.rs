@@ -21,7 +21,7 @@ impl Cpu {
         Self::begin(pid, false)
     }
 
-    /// Of a server whose first process starts others (Postgres, nginx): all of them.
+    /// Of a server whose first process starts others (Postgres): all of them.
     pub(crate) fn of_family(pid: i32) -> Self {
         Self::begin(pid, true)
     }

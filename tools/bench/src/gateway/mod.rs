@@ -170,7 +170,7 @@ impl Stage {
             of(Service::Billing)?,
             Cpu::of_family(pid(Part::Postgres)?),
             Cpu::of_process(pid(Part::Redis)?),
-            Cpu::of_family(self.proxy.pid),
+            Cpu::of_process(self.proxy.pid),
             Cpu::of_process(self.bare.pid()?),
         ])
     }

@@ -1,5 +1,5 @@
 //! A plain reverse proxy: nginx before the bare route, as its packages bring it, with the least configuration that keeps
-//! connections open on both sides.
+//! connections open on both sides. It is one process, so that nothing is left of it when that is ended.
 
 use std::fs;
 use std::path::Path;
@@ -63,7 +63,7 @@ fn written(folder: &Path, address: &str, upstream: &str) -> Result<String, BoxEr
     let folder = folder.display();
     Ok(format!(
         "daemon off;
-worker_processes auto;
+master_process off;
 pid {folder}/pid;
 events {{ worker_connections 1024; }}
 http {{

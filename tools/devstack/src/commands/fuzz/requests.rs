@@ -78,6 +78,8 @@ fn run_once(
         .args(["run", &format!("{base_url}/openapi.json"), "--url", &base_url])
         .args(["--checks", "all", "--seed", &seed.to_string()])
         .args(["--report-json-path", REPORT])
+        // How fast an answer comes is measured elsewhere: this machine may be busy.
+        .args(["--request-timeout", "60"])
         .args(["--continue-on-failure", "--warnings", "off"])
         .current_dir(stack.folder());
     if let Some(seconds) = seconds {
