@@ -34,7 +34,7 @@ use crate::rows::{self, Mask};
 use crate::store::Store;
 
 /// A search for more words than this, in all fields together, is a costly one.
-const COSTLY_WORDS: usize = 100;
+const COSTLY_WORDS: usize = 20;
 
 /// How searches are answered.
 #[derive(Clone, Debug)]
