@@ -5,7 +5,7 @@
 //!   [`search::plan`] says. It is the same however the text is normalised by Unicode.
 //! - Both sides meet: a record with this very text is found by it, and dropped by its exclusion.
 //!
-//! An input is lines, each a filter: a letter ([`TEXTS`]) and the text after it.
+//! An input is lines, each a filter: a letter for its name and the text after it.
 
 #[path = "../../services/search/tests/engine/reference.rs"]
 mod reference;
