@@ -118,10 +118,7 @@ impl Credits {
         let known = self.balances.get(&purchase.account_id);
         if purchase.idempotency.is_none() && known.is_some_and(|balance| balance >= cost) {
             // A search that could not be paid for now is not begun.
-            let has_room = self.upstreams.billing.has_room();
-            return has_room
-                .then_some(())
-                .ok_or_else(|| ApiError::new(ErrorCode::Unavailable));
+            return self.upstreams.billing.enter().map(drop);
         }
         let request = PreviewChargeRequest {
             account_id: purchase.account_id.as_str().to_owned(),

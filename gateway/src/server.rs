@@ -32,8 +32,9 @@ use runtime::shutdown::Shutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Sleep;
+use tokio_util::io::InspectReader;
 
-use self::activity::{Activity, Heard};
+use self::activity::Activity;
 use crate::auth::client_address::Peer;
 use crate::head_refusals::HeadRefusals;
 use crate::waiting::Waiting;
@@ -206,10 +207,8 @@ struct Connections {
 impl Connections {
     async fn serve(self: Arc<Self>, stream: TcpStream, peer: Peer, permit: Option<OwnedSemaphorePermit>) {
         let activity = Activity::new(self.timeouts, self.idle.clone());
-        let stream = TokioIo::new(Heard {
-            stream,
-            activity: activity.clone(),
-        });
+        let hearing = activity.clone();
+        let stream = InspectReader::new(stream, move |bytes: &[u8]| hearing.heard(bytes));
         let router = TowerToHyperService::new(self.router.clone());
         let asking = activity.clone();
         let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
@@ -221,7 +220,7 @@ impl Connections {
                 Ok::<_, std::convert::Infallible>(answer.map(|body| asked.answered(body)))
             }
         });
-        let stream = HeadRefusals::new(stream, self.ambient.clone());
+        let stream = HeadRefusals::new(TokioIo::new(stream), self.ambient.clone());
         let mut connection = pin!(self.builder.serve_connection(stream, service));
         let mut clock = pin!(tokio::time::sleep(self.timeouts.head));
         let mut leaves = false;

@@ -90,12 +90,6 @@ impl<C: Clone> Upstream<C> {
             _room: room,
         })
     }
-
-    /// Whether there is room now.
-    #[must_use]
-    pub fn has_room(&self) -> bool {
-        self.room.available_permits() > 0
-    }
 }
 
 /// A request that may call a service.
@@ -116,8 +110,16 @@ impl<C: Clone> Admitted<C> {
     where
         F: Future<Output = Result<Response<R>, Status>>,
     {
-        let client = self.client.clone();
-        call(deadline, message, |request| method(client, request)).await
+        let mut request = Request::new(message);
+        request.set_timeout(deadline.remaining());
+        match deadline.bound(method(self.client.clone(), request)).await {
+            // The connection keeps the deadline too, and calls what it cut off cancelled.
+            Some(Err(status)) if status.code() == Code::Cancelled && deadline.remaining().is_zero() => {
+                Err(over())
+            }
+            Some(answer) => answer.map(Response::into_inner).map_err(or_unavailable),
+            None => Err(over()),
+        }
     }
 
     /// Calls again, twice at most, while the service is not there: for what can be done again without harm.
@@ -131,7 +133,19 @@ impl<C: Clone> Admitted<C> {
         M: Clone,
         F: Future<Output = Result<Response<R>, Status>>,
     {
-        call_repeatable(deadline, message, |request| method(self.client.clone(), request)).await
+        let mut pauses = PAUSES.into_iter();
+        loop {
+            let answer = self.call(deadline, message.clone(), &method).await;
+            match (&answer, pauses.next()) {
+                (Err(status), Some(pause))
+                    if status.code() == Code::Unavailable && pause < deadline.remaining() =>
+                {
+                    metrics::counter!("gateway_calls_repeated_total").increment(1);
+                    tokio::time::sleep(pause).await;
+                }
+                _ => return answer,
+            }
+        }
     }
 }
 
@@ -170,26 +184,6 @@ impl Deadline {
     }
 }
 
-async fn call<M, R, F>(
-    deadline: Deadline,
-    message: M,
-    method: impl FnOnce(Request<M>) -> F,
-) -> Result<R, Status>
-where
-    F: Future<Output = Result<Response<R>, Status>>,
-{
-    let mut request = Request::new(message);
-    request.set_timeout(deadline.remaining());
-    match deadline.bound(method(request)).await {
-        // The connection keeps the deadline too, and calls what it cut off cancelled.
-        Some(Err(status)) if status.code() == Code::Cancelled && deadline.remaining().is_zero() => {
-            Err(over())
-        }
-        Some(answer) => answer.map(Response::into_inner).map_err(or_unavailable),
-        None => Err(over()),
-    }
-}
-
 /// A service that ends in the middle of a call is not there: what it told has no cause on our side, what its connection
 /// tells has one.
 fn or_unavailable(status: Status) -> Status {
@@ -206,40 +200,22 @@ fn over() -> Status {
     Status::deadline_exceeded("the request's time is over")
 }
 
-async fn call_repeatable<M, R, F>(
-    deadline: Deadline,
-    message: M,
-    mut method: impl FnMut(Request<M>) -> F,
-) -> Result<R, Status>
-where
-    M: Clone,
-    F: Future<Output = Result<Response<R>, Status>>,
-{
-    let mut pauses = PAUSES.into_iter();
-    loop {
-        let answer = call(deadline, message.clone(), &mut method).await;
-        match (&answer, pauses.next()) {
-            (Err(status), Some(pause))
-                if status.code() == Code::Unavailable && pause < deadline.remaining() =>
-            {
-                metrics::counter!("gateway_calls_repeated_total").increment(1);
-                tokio::time::sleep(pause).await;
-            }
-            _ => return answer,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
 
     use super::*;
 
+    /// A service that is called by what each test makes up.
+    fn admitted() -> Admitted<()> {
+        Upstream::new("search", (), 1).enter().unwrap()
+    }
+
     /// A method that answers with these, one after another, and counts its calls.
     async fn answers(answers: &[Code], deadline: Deadline) -> (usize, Code) {
         let calls = Cell::new(0);
-        let result = call_repeatable(deadline, (), |_| {
+        let service = admitted();
+        let result = service.call_repeatable(deadline, (), |(), _| {
             let code = answers[calls.get()];
             calls.set(calls.get() + 1);
             async move {
@@ -257,10 +233,9 @@ mod tests {
     fn whoever_finds_no_room_is_refused_at_once() {
         let upstream = Upstream::new("search", (), 2);
         let admitted = [upstream.enter().unwrap(), upstream.enter().unwrap()];
-        assert!(!upstream.has_room());
         assert_eq!(upstream.enter().unwrap_err().code(), ErrorCode::Unavailable);
         drop(admitted);
-        assert!(upstream.has_room() && upstream.enter().is_ok());
+        assert!(upstream.enter().is_ok());
     }
 
     #[tokio::test]
@@ -288,8 +263,8 @@ mod tests {
     async fn a_connection_that_breaks_is_a_service_that_is_not_there() {
         let later = Deadline::after(Duration::from_mins(1));
         let call = async |status: fn() -> Status| {
-            let answer = call(later, (), async |_: Request<()>| Err::<Response<()>, _>(status())).await;
-            answer.unwrap_err().code()
+            let method = async |(), _: Request<()>| Err::<Response<()>, _>(status());
+            admitted().call(later, (), method).await.unwrap_err().code()
         };
         let broken = || Status::from_error("the connection was reset".into());
         assert_eq!(broken().code(), Code::Unknown);
@@ -301,15 +276,18 @@ mod tests {
     #[tokio::test]
     async fn the_time_left_goes_along_and_is_kept() {
         let deadline = Deadline::after(Duration::from_secs(10));
-        let told = call(deadline, (), async |request: Request<()>| {
+        let service = admitted();
+        let told = service.call(deadline, (), async |(), request: Request<()>| {
             Ok(Response::new(request.metadata().get("grpc-timeout").is_some()))
         });
         assert!(told.await.unwrap());
-        let never = call(Deadline::after(Duration::from_millis(1)), (), |_: Request<()>| {
-            std::future::pending::<Result<Response<()>, Status>>()
-        });
+        let never = service.call(
+            Deadline::after(Duration::from_millis(1)),
+            (),
+            |(), _: Request<()>| std::future::pending::<Result<Response<()>, Status>>(),
+        );
         assert_eq!(never.await.unwrap_err().code(), Code::DeadlineExceeded);
-        let cut_off = call(Deadline::after(Duration::ZERO), (), async |_: Request<()>| {
+        let cut_off = service.call(Deadline::after(Duration::ZERO), (), async |(), _: Request<()>| {
             Err::<Response<()>, _>(Status::cancelled("Timeout expired"))
         });
         assert_eq!(cut_off.await.unwrap_err().code(), Code::DeadlineExceeded);

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use devstack::{Environment, Options, Stack};
+use devstack::{Environment, Options, Part, Stack};
 
 use crate::account::Account;
 use crate::operator::Operator;
@@ -43,6 +43,27 @@ impl World {
             operator,
             words: AtomicU64::new(0),
         }
+    }
+
+    /// The sum of a metric of a process over all its labels; none if it has not been told yet.
+    ///
+    /// # Panics
+    /// If the process does not tell its metrics.
+    pub fn metric(&self, part: impl Into<Part>, name: &str) -> Option<f64> {
+        let address = self
+            .stack
+            .admin_address(part)
+            .expect("a process has an admin port");
+        let text = reqwest::blocking::get(format!("{address}/metrics"))
+            .and_then(reqwest::blocking::Response::text)
+            .expect("metrics are told");
+        let of_name = |line: &str| {
+            let rest = line.strip_prefix(name)?;
+            let is_whole = rest.starts_with(['{', ' ']);
+            is_whole.then(|| rest.rsplit(' ').next()?.parse::<f64>().ok())?
+        };
+        let values: Vec<f64> = text.lines().filter_map(of_name).collect();
+        (!values.is_empty()).then(|| values.iter().sum())
     }
 
     /// A word that nobody else uses: lower-case letters, no plural.

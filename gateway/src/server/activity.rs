@@ -13,7 +13,6 @@
 //! An answer has been taken when the last of its bytes is dropped: hyper and h2 keep them until they are written.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
@@ -21,7 +20,6 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
 
 use super::Timeouts;
@@ -78,8 +76,11 @@ impl Activity {
         }))
     }
 
-    /// Bytes have come in.
-    fn heard(&self, bytes: &[u8]) {
+    /// Bytes have come in; none at the end.
+    pub(super) fn heard(&self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
         let mut state = self.lock();
         let is_http2 = *state
             .is_http2
@@ -211,58 +212,6 @@ struct Untaken {
 impl AsRef<[u8]> for Untaken {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
-    }
-}
-
-/// A connection that tells what it hears.
-pub(super) struct Heard<S> {
-    pub(super) stream: S,
-    pub(super) activity: Activity,
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Heard<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
-        match &buffer.filled()[before..] {
-            [] => {}
-            bytes => self.activity.heard(bytes),
-        }
-        read
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Heard<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        parts: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, parts)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use system_tests::World;
+use system_tests::{Account, World};
 
 use crate::wire::Wire;
 
@@ -52,6 +52,15 @@ pub(crate) fn head(method: &str, path: &str, headers: &[(&str, &str)]) -> Vec<u8
         .collect()
 }
 
+/// The head of this account's search, whose body is still to come.
+pub(crate) fn search_head(account: &Account) -> Vec<u8> {
+    let headers = [
+        ("x-api-key", account.key.as_str()),
+        ("content-type", "application/json"),
+    ];
+    head("POST", "/api/v1/companies/search", &headers)
+}
+
 /// A text of HPACK.
 pub(crate) fn text(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -90,6 +99,14 @@ impl Http2 {
         let settings = [&INITIAL_WINDOW_SIZE.to_be_bytes()[..], &window.to_be_bytes()].concat();
         assert!(wire.say([PREFACE, &frame(SETTINGS, 0, 0, &settings)].concat()));
         Self { wire }
+    }
+
+    /// The same connection, for whoever hears while others speak.
+    pub(crate) fn hearing(&self) -> Self {
+        let stream = self.wire.stream.try_clone().unwrap();
+        Self {
+            wire: Wire { stream },
+        }
     }
 
     /// The next frame. None: the connection is closed.

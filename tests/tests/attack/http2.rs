@@ -9,7 +9,7 @@ use system_tests::World;
 use crate::bystanders::unharmed;
 use crate::frames::{
     ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, Http2, MAX_PAYLOAD, PING, RST_STREAM,
-    SETTINGS, frame, head, text,
+    SETTINGS, frame, head, search_head, text,
 };
 use crate::memory::Memory;
 use crate::wire::PATIENCE;
@@ -34,11 +34,7 @@ fn world() -> &'static World {
 /// Says this again and again, while somebody else hears all that comes back. How often it was taken, and the reason for the
 /// end.
 fn flood(mut connection: Http2, bytes: &[u8], at_most: usize) -> (usize, Option<u32>) {
-    let mut hearing = Http2 {
-        wire: crate::wire::Wire {
-            stream: connection.wire.stream.try_clone().unwrap(),
-        },
-    };
+    let mut hearing = connection.hearing();
     thread::scope(|scope| {
         let reason = scope.spawn(move || hearing.reason_of_end());
         let taken = connection.wire.repeat(bytes, at_most);
@@ -53,20 +49,12 @@ fn requests_that_are_taken_back_at_once_cost_little() {
     let world = world();
     let memory = Memory::of(world);
     let account = world.account();
-    let headers = [
-        ("x-api-key", account.key.as_str()),
-        ("content-type", "application/json"),
-    ];
-    let head = head("POST", "/api/v1/companies/search", &headers);
+    let head = search_head(&account);
     // Streams have odd numbers, each once.
     let floods = 100_u32;
     unharmed(world, || {
         let mut connection = Http2::to(world, WINDOW);
-        let mut hearing = Http2 {
-            wire: crate::wire::Wire {
-                stream: connection.wire.stream.try_clone().unwrap(),
-            },
-        };
+        let mut hearing = connection.hearing();
         thread::scope(|scope| {
             scope.spawn(move || hearing.reason_of_end());
             for flood in 0..floods {
@@ -186,11 +174,7 @@ fn bodies_of_nothing_take_up_no_room() {
     let world = world();
     let memory = Memory::of(world);
     let account = world.account();
-    let headers = [
-        ("x-api-key", account.key.as_str()),
-        ("content-type", "application/json"),
-    ];
-    let head = head("POST", "/api/v1/companies/search", &headers);
+    let head = search_head(&account);
     unharmed(world, || {
         for nothing in [frame(DATA, 0, 1, &[]), frame(DATA, 0x8, 1, &[0])] {
             let mut connection = Http2::to(world, WINDOW);

@@ -99,17 +99,6 @@ fn a_body_byte_by_byte_or_none_at_all_is_told_that_its_time_is_over() {
     });
 }
 
-/// How many connections the gateway has.
-fn connections(world: &World) -> u64 {
-    let address = format!("{}/metrics", world.stack.admin_address(Service::Gateway).unwrap());
-    let metrics = reqwest::blocking::get(address).unwrap().text().unwrap();
-    // Until the first one nothing is told.
-    let count = metrics
-        .lines()
-        .find_map(|line| line.strip_prefix("gateway_connections "));
-    count.map_or(0, |count| count.trim().parse().unwrap())
-}
-
 #[test]
 fn an_answer_that_nobody_reads_is_given_up() {
     let world = World::start(
@@ -119,7 +108,13 @@ fn an_answer_that_nobody_reads_is_given_up() {
     );
     let world = &world;
     let memory = Memory::of(world);
-    let before = connections(world);
+    // Until the first connection nothing is told.
+    let connections = || {
+        world
+            .metric(Service::Gateway, "gateway_connections")
+            .unwrap_or_default()
+    };
+    let before = connections();
     let many = 50;
     let unread: Vec<Wire> = (0..many)
         .map(|_| {
@@ -146,7 +141,7 @@ fn an_answer_that_nobody_reads_is_given_up() {
         let _ = connection.reason_of_end();
     }
     let begun = Instant::now();
-    while connections(world) > before {
+    while connections() > before {
         assert!(begun.elapsed() < PATIENCE, "unread answers are kept");
     }
     memory.is_bounded();

@@ -44,32 +44,24 @@ fn while_nothing_can_be_written_searches_go_on_and_what_comes_meanwhile_is_found
     let before = world.word();
     world.operator.wait_for(imported(&world, &before, 10).position);
     let pid = world.stack.pid(Service::Search);
+    let failures = || {
+        world
+            .metric(Service::Search, "search_feed_errors_total")
+            .unwrap_or_default()
+    };
     // From a place within a segment's files to not even a line of the log.
     for bytes in ["65536", "4096", "512", "1"] {
         let meanwhile = world.word();
-        let failed = failures(&world);
+        let failed = failures();
         limit_files(&world, bytes);
         let batch = imported(&world, &meanwhile, 3_000);
-        until("the index can't be written", || failures(&world) > failed);
+        until("the index can't be written", || failures() > failed);
         assert_eq!(total(&account, &before), 10);
         limit_files(&world, "unlimited");
         world.operator.wait_for(batch.position);
         assert_eq!(total(&account, &meanwhile), 3_000);
     }
     assert_eq!(world.stack.pid(Service::Search), pid);
-}
-
-/// How often the feed did not go on.
-fn failures(world: &World) -> u64 {
-    let address = world.stack.admin_address(Service::Search).unwrap();
-    let metrics = reqwest::blocking::get(format!("{address}/metrics"))
-        .unwrap()
-        .text()
-        .unwrap();
-    let line = metrics
-        .lines()
-        .find_map(|line| line.strip_prefix("search_feed_errors_total "));
-    line.map_or(0, |count| count.trim().parse().unwrap())
 }
 
 #[test]

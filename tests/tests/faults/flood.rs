@@ -5,8 +5,6 @@ use reqwest::Method;
 use serde_json::json;
 use system_tests::{Account, Answer, World};
 
-use crate::gateways::metric;
-
 /// A client behind the proxy that this test is, and another one.
 const FLOODER: &str = "203.0.113.7";
 const NEIGHBOUR: &str = "203.0.113.8";
@@ -40,7 +38,11 @@ fn unknown_keys_cost_their_client_alone() {
         .setting("DS_GATEWAY__TRUSTED_PROXIES", "127.0.0.0/8");
     let world = World::start(options);
     let (known, new, another) = (world.account(), world.account(), world.account());
-    let look_ups = || metric(&world, Service::Keys.into(), "keys_verifications_total").unwrap_or(0.0);
+    let look_ups = || {
+        world
+            .metric(Service::Keys, "keys_verifications_total")
+            .unwrap_or(0.0)
+    };
     let _ = search_from(&known, &known.key, FLOODER).expect(200);
 
     // Keys of the wrong form are refused without a look-up.

@@ -31,28 +31,15 @@ impl<'a> Gateways<'a> {
 
     /// Whether both limit by what they share in Redis.
     pub(crate) fn share_limits(&self) -> bool {
-        let shares = |part| metric(self.world, part, "gateway_rate_limit_shared") == Some(1.0);
+        let shares = |part| self.world.metric(part, "gateway_rate_limit_shared") == Some(1.0);
         self.parts.into_iter().all(shares)
     }
 
     /// Whether both hear of changes of keys.
     pub(crate) fn hear_of_changes(&self) -> bool {
-        let hears = |part| metric(self.world, part, "gateway_key_changes_heard") == Some(1.0);
+        let hears = |part| self.world.metric(part, "gateway_key_changes_heard") == Some(1.0);
         self.parts.into_iter().all(hears)
     }
-}
-
-/// The sum of a metric of a process over all its labels; none if it has not been told yet.
-pub(crate) fn metric(world: &World, part: Part, name: &str) -> Option<f64> {
-    let address = format!("{}/metrics", world.stack.admin_address(part).unwrap());
-    let text = reqwest::blocking::get(address).unwrap().text().unwrap();
-    let of_name = |line: &str| {
-        let rest = line.strip_prefix(name)?;
-        let is_whole = rest.starts_with(['{', ' ']);
-        is_whole.then(|| rest.rsplit(' ').next()?.parse::<f64>().ok())?
-    };
-    let values: Vec<f64> = text.lines().filter_map(of_name).collect();
-    (!values.is_empty()).then(|| values.iter().sum())
 }
 
 /// The cheapest search.

@@ -118,10 +118,10 @@ impl Half {
         let mut commit = writer.prepare_commit()?;
         commit.set_payload(&position.to_string());
         commit.commit()?;
-        self.reader.reload()
+        self.reload()
     }
 
-    /// Lets [`Half::searcher`] see what merges have made of the last commit.
+    /// Lets [`Half::searcher`] see the last commit, and what merges have made of it.
     pub(super) fn reload(&self) -> tantivy::Result<()> {
         self.reader.reload()
     }

@@ -20,12 +20,12 @@
 //!
 //! # How a plan is answered
 //! For each segment, the largest first, the filter becomes a set of documents (`segment`) that is worked through in
-//! windows of 4096 as bit sets (`docs`, `window`). While other threads are free (`threads`) and there is much to look at, large
-//! segments are cut into ranges of windows, which the threads take one after the other. Matches are counted by bits. Of what matches, only what can still be
-//! among the first `skip + limit` is looked at closer: its key (`order`) is compared with the worst one kept
-//! (`top`), and its id is read only on a tie. Words within one value are checked by their positions (`words`), and
-//! only where the words are there at all; a score (`score`) is computed as [`crate::plan::Ranking`] says it, in integers,
-//! only when ordered by it.
+//! windows of 4096 as bit sets (`docs`, `window`). While other threads are free (`threads`) and there is much to look at,
+//! large segments are cut into ranges of windows, which the threads take one after the other. Matches are counted by bits.
+//! Of what matches, only what can still be among the first `skip + limit` is looked at closer: its key (`order`) is
+//! compared with the worst one kept (`top`), and its id is read only on a tie. Words within one value are checked by their
+//! positions (`words`), and only where the words are there at all; a score (`score`) is computed as
+//! [`crate::plan::Ranking`] says it, in integers, only when ordered by it.
 //!
 //! People have their company's number, and nothing else of it: what a search for people asks of their companies is
 //! asked of the companies first, once for all segments, and becomes a set of numbers (`employers`); where the people's own

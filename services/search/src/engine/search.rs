@@ -122,7 +122,11 @@ impl Search<'_> {
         let docs = self.context(largest).docs(&self.plan.filter)?;
         // Where the count is known, and the order that of the segments, the first few matches are all that is looked at.
         let is_soon_done = is_sorted(self.plan.order) && known_count(largest, docs.known_count()).is_some();
-        let more = self.threads.more(if is_soon_done { 0 } else { docs.cost() });
+        let more = if is_soon_done {
+            Vec::new()
+        } else {
+            self.threads.more(docs.cost())
+        };
         let threads = u32::try_from(more.len() + 1).unwrap_or(1);
         let pieces = pieces(&readers, threads, self.threads.worth_more());
         let next = AtomicUsize::new(1);

@@ -41,6 +41,7 @@ mod ahead;
 mod build;
 mod follow;
 mod records;
+
 #[cfg(test)]
 mod tests;
 

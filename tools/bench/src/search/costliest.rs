@@ -12,10 +12,9 @@ use proto::search_query::{
 use tokio::task::JoinSet;
 use tonic::{Code, Status};
 
-use super::classes::{Question, Terms};
 use super::measure::Until;
 use super::ours::{Kind, Ours};
-use super::progress::tell;
+use super::progress::{per_second, tell};
 use super::report::millis;
 use super::sample::Sample;
 use super::text;
@@ -24,6 +23,9 @@ use crate::BoxError;
 
 /// Clients that send nothing else.
 const FLOOD: usize = 8;
+
+/// The class of the cheap ones.
+const CHEAP: &str = "companies: name";
 
 /// How often each is asked alone.
 const TIMES: u32 = 5;
@@ -169,17 +171,9 @@ impl Stage {
             "",
         );
 
-        let terms = Terms {
-            data: &self.data,
-            seed: options.seed,
-            today: options.as_of,
-        };
-        let cheap = |name: &str| {
-            let class = terms.classes().into_iter().find(|class| class.name == name);
-            let questions: Option<Vec<Question>> = class.map(|class| class.questions);
-            questions.map(Arc::new).ok_or("there is no such class")
-        };
-        let cheap = cheap("companies: name")?;
+        let classes = options.terms(&self.data, options.records.as_of).classes();
+        let cheap = classes.into_iter().find(|class| class.name == CHEAP);
+        let cheap = Arc::new(cheap.ok_or("there is no such class")?.questions);
         let rest = self.repeated(1, &cheap, Until::Time(TIME)).await?;
         let stop = Arc::new(AtomicBool::new(false));
         let mut flood = JoinSet::new();
@@ -215,17 +209,7 @@ impl Stage {
             "x",
             "",
         );
-        report.figure(
-            "the costliest meanwhile",
-            f64_of(asked) / TIME.as_secs_f64(),
-            "per s",
-            "",
-        );
+        report.figure("the costliest meanwhile", per_second(asked, TIME), "per s", "");
         Ok(())
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts are shown with few digits")]
-fn f64_of(count: u64) -> f64 {
-    count as f64
 }

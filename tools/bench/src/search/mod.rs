@@ -28,7 +28,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use chrono::{DateTime, NaiveDate, Utc};
 use clap::Args;
-use devstack::{Options, Part, Service, Stack};
+use devstack::{Part, Service, Stack};
 use sqlx::PgPool;
 use uuid::Uuid;
 
@@ -39,6 +39,7 @@ use self::measure::{Figures, System, Until};
 use self::ours::Ours;
 use self::process::Watch;
 use self::progress::{per_second, tell};
+use self::records::{Left, Records};
 use self::report::{ClassFigures, Report, millis};
 use self::sample::Sample;
 use crate::BoxError;
@@ -59,24 +60,11 @@ enum Only {
 /// `bench search`.
 #[derive(Args)]
 pub(crate) struct Search {
-    /// Companies; there are three people to each
-    #[arg(long, default_value_t = 100_000)]
-    companies: u64,
-    /// Another seed makes up other records
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Day on which the records are looked at: updates end before it
-    #[arg(long, default_value = "2026-11-28", value_name = "YYYY-MM-DD")]
-    as_of: NaiveDate,
+    #[command(flatten)]
+    records: Records,
     /// Seconds for each class, system and number of clients
     #[arg(long, default_value_t = 4)]
     seconds: u64,
-    /// Where the databases and the index go, on a disk with 5 KB of room a record
-    #[arg(long, default_value = ".devstack/bench-search", value_name = "FOLDER")]
-    work_dir: PathBuf,
-    /// Leave the databases and the index there; the next run with the same records uses them
-    #[arg(long)]
-    keep: bool,
     /// Write the figures to this file too
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -138,13 +126,9 @@ impl Search {
             ),
             ("seconds a cell", self.seconds.to_string()),
         ];
-        let loaded = stage.stack.folder().join("loaded");
-        let content = format!("{} {} {}\n", self.companies, self.seed, self.as_of);
-        if std::fs::read_to_string(&loaded).is_ok_and(|found| found == content) {
-            tell("the records of an earlier run are there");
-        } else {
+        if !self.records.are_there(&stage.stack, Left::Loaded) {
             stage.load().await?;
-            std::fs::write(&loaded, content)?;
+            self.records.leave(&stage.stack, Left::Loaded)?;
         }
         stage.sizes().await?;
         if self.only != Some(Only::Index) {
@@ -168,23 +152,8 @@ impl Search {
     }
 
     async fn stage(&self) -> Result<Stage, BoxError> {
-        let sample = Sample::read(Path::new("sample"))?;
-        let data = Arc::new(Data::new(sample, "", self.companies, self.seed, self.as_of));
-        let memory = process::machine_memory() >> 20;
-        let options = Options::new()
-            .own_postgres()
-            .durable()
-            .folder(self.work_dir.clone());
-        let mut options = baseline::administered(options, memory);
-        if self.keep {
-            options = options.kept();
-        }
-        for setting in &self.set {
-            let (name, value) = setting.split_once('=').ok_or("a setting is NAME=VALUE")?;
-            options = options.setting(name, value);
-        }
-        tell(&format!("starting a stack in {}", self.work_dir.display()));
-        let stack = Arc::new(tokio::task::spawn_blocking(move || Stack::start(options)).await??);
+        let data = self.records.data()?;
+        let stack = self.records.start(&self.set).await?;
         Ok(Stage {
             environment: stack.environment()?,
             cluster_url: stack.cluster_url()?,
@@ -199,15 +168,19 @@ impl Search {
         })
     }
 
+    /// What searches are drawn from.
+    fn terms<'a>(&self, data: &'a Data, today: NaiveDate) -> Terms<'a> {
+        Terms {
+            data,
+            seed: self.records.seed,
+            today,
+        }
+    }
+
     async fn classes(&self, stage: &Stage) -> Result<Vec<Class>, BoxError> {
         let since = SystemTime::UNIX_EPOCH.elapsed()?;
         let today = DateTime::<Utc>::from_timestamp(i64::try_from(since.as_secs())?, 0).unwrap_or_default();
-        let terms = Terms {
-            data: &stage.data,
-            seed: self.seed,
-            today: today.date_naive(),
-        };
-        let mut classes = terms.classes();
+        let mut classes = self.terms(&stage.data, today.date_naive()).classes();
         classes.push(classes::cursors(&stage.ours().await?, &stage.postgres().await?).await?);
         Ok(classes)
     }
@@ -376,12 +349,7 @@ impl Stage {
 
     /// A mix of all classes at rest, and beside an import of new records, which are deleted again.
     async fn beside_import(&mut self, options: &Search) -> Result<(), BoxError> {
-        let terms = Terms {
-            data: &self.data,
-            seed: options.seed,
-            today: options.as_of,
-        };
-        let classes = terms.classes();
+        let classes = options.terms(&self.data, options.records.as_of).classes();
         let most = classes
             .iter()
             .map(|class| class.questions.len())
@@ -405,9 +373,9 @@ impl Stage {
         let further = Data::new(
             sample,
             "x",
-            (options.companies / 20).max(1_000),
-            options.seed + 1,
-            options.as_of,
+            (options.records.companies / 20).max(1_000),
+            options.records.seed + 1,
+            options.records.as_of,
         );
         let further = Arc::new(further);
         let ours = self.ours().await?;

@@ -1,6 +1,6 @@
-//! Made-up records for other measurements: those that a search measurement has left, or the same ones imported anew.
+//! Made-up records and the stack that they are in: those that an earlier measurement has left, or the same ones anew.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chrono::NaiveDate;
@@ -21,26 +21,40 @@ use crate::BoxError;
 pub(crate) struct Records {
     /// Companies; there are three people to each
     #[arg(long, default_value_t = 20_000)]
-    companies: u64,
+    pub(super) companies: u64,
     /// Another seed makes up other records
     #[arg(long, default_value_t = 1)]
-    seed: u64,
+    pub(super) seed: u64,
     /// Day on which the records are looked at: updates end before it
     #[arg(long, default_value = "2026-11-28", value_name = "YYYY-MM-DD")]
-    as_of: NaiveDate,
-    /// Where the databases and the index go; what `bench search --keep` has left there is used
+    pub(super) as_of: NaiveDate,
+    /// Where the databases and the index go, on a disk with 5 KB of room a record
     #[arg(long, default_value = ".devstack/bench-search", value_name = "FOLDER")]
-    work_dir: std::path::PathBuf,
-    /// Leave the databases and the index there
+    work_dir: PathBuf,
+    /// Leave the databases and the index there; the next run with the same records uses them
     #[arg(long)]
     keep: bool,
 }
 
+/// What was left by an earlier run.
+#[derive(Clone, Copy)]
+pub(super) enum Left {
+    /// The records alone.
+    Imported,
+    /// The records, and the baseline.
+    Loaded,
+}
+
 impl Records {
-    /// A stack with the records in it, and the records.
-    pub(crate) async fn stage(&self) -> Result<(Arc<Stack>, Made), BoxError> {
+    /// The records.
+    pub(super) fn data(&self) -> Result<Arc<Data>, BoxError> {
         let sample = Sample::read(Path::new("sample"))?;
-        let data = Arc::new(Data::new(sample, "", self.companies, self.seed, self.as_of));
+        let data = Data::new(sample, "", self.companies, self.seed, self.as_of);
+        Ok(Arc::new(data))
+    }
+
+    /// A stack for them, with these settings.
+    pub(super) async fn start(&self, settings: &[String]) -> Result<Arc<Stack>, BoxError> {
         let options = Options::new()
             .own_postgres()
             .durable()
@@ -49,15 +63,41 @@ impl Records {
         if self.keep {
             options = options.kept();
         }
+        for setting in settings {
+            let (name, value) = setting.split_once('=').ok_or("a setting is NAME=VALUE")?;
+            options = options.setting(name, value);
+        }
         tell(&format!("starting a stack in {}", self.work_dir.display()));
-        let stack = Arc::new(tokio::task::spawn_blocking(move || Stack::start(options)).await??);
-        let content = format!("{} {} {}\n", self.companies, self.seed, self.as_of);
-        // The first is written by a search measurement, which has loaded its baseline too.
-        let (loaded, imported) = (stack.folder().join("loaded"), stack.folder().join("imported"));
-        let is_there = |mark| std::fs::read_to_string(mark).is_ok_and(|found| found == content);
-        if is_there(&loaded) || is_there(&imported) {
+        let started = tokio::task::spawn_blocking(move || Stack::start(options)).await??;
+        Ok(Arc::new(started))
+    }
+
+    /// Whether an earlier run has left this of the same records.
+    pub(super) fn are_there(&self, stack: &Stack, what: Left) -> bool {
+        let is_there = std::fs::read_to_string(what.mark(stack)).is_ok_and(|found| found == self.named());
+        if is_there {
             tell("the records of an earlier run are there");
-        } else {
+        }
+        is_there
+    }
+
+    /// Notes for later runs that this is there.
+    pub(super) fn leave(&self, stack: &Stack, what: Left) -> Result<(), BoxError> {
+        Ok(std::fs::write(what.mark(stack), self.named())?)
+    }
+
+    fn named(&self) -> String {
+        format!("{} {} {}\n", self.companies, self.seed, self.as_of)
+    }
+
+    /// A stack with the records in it, and the records.
+    pub(crate) async fn stage(&self) -> Result<(Arc<Stack>, Made), BoxError> {
+        let data = self.data()?;
+        let stack = self.start(&[]).await?;
+        if ![Left::Loaded, Left::Imported]
+            .into_iter()
+            .any(|left| self.are_there(&stack, left))
+        {
             let ours = Ours::connect(&stack.environment()?).await?;
             let manner = Manner {
                 streams: 2,
@@ -67,9 +107,18 @@ impl Records {
             let done = import::import(&ours, &data, manner, Deed::Put).await?;
             ours.wait_searchable(done.position).await?;
             ours.wait_settled().await?;
-            std::fs::write(&imported, &content)?;
+            self.leave(&stack, Left::Imported)?;
         }
         Ok((stack, Made(data)))
+    }
+}
+
+impl Left {
+    fn mark(self, stack: &Stack) -> PathBuf {
+        stack.folder().join(match self {
+            Self::Imported => "imported",
+            Self::Loaded => "loaded",
+        })
     }
 }
 
