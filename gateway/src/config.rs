@@ -7,7 +7,7 @@ use std::time::Duration;
 use jsonwebtoken::{Algorithm, DecodingKey};
 use proto::keys::v1;
 use proto::rate::Rate;
-use runtime::grpc_client::GrpcClientConfig;
+use runtime::grpc_client::{GrpcClientConfig, ServiceAddresses};
 use runtime::secret::Secret;
 use runtime::settings::Settings;
 
@@ -25,12 +25,12 @@ use crate::server::{ConnectionLimits, Timeouts};
 pub struct Config {
     /// How the services are called.
     pub grpc: GrpcClientConfig,
-    /// Address of the search service.
-    pub search_url: String,
-    /// Address of the keys service.
-    pub keys_url: String,
-    /// Address of the billing service.
-    pub billing_url: String,
+    /// Where the search service is.
+    pub search_url: ServiceAddresses,
+    /// Where the keys service is.
+    pub keys_url: ServiceAddresses,
+    /// Where the billing service is.
+    pub billing_url: ServiceAddresses,
     /// Redis, for rates and announcements.
     pub redis: redis::Client,
     /// Longest that a request waits for Redis.
@@ -64,17 +64,17 @@ impl Config {
             search_url: settings.required(
                 "search_url",
                 "http://127.0.0.1:7101",
-                "Address of the search service.",
+                "Address of the search service. All addresses that its name has are called, and several are given with commas between.",
             ),
             keys_url: settings.required(
                 "keys_url",
                 "http://127.0.0.1:7102",
-                "Address of the keys service.",
+                "Address of the keys service, or several.",
             ),
             billing_url: settings.required(
                 "billing_url",
                 "http://127.0.0.1:7103",
-                "Address of the billing service.",
+                "Address of the billing service, or several.",
             ),
             max_calls: settings.bounded(
                 "max_calls",

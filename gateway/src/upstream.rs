@@ -8,8 +8,9 @@ use proto::billing::v1::billing_service_client::BillingServiceClient;
 use proto::error_code::ErrorCode;
 use proto::keys::v1::key_service_client::KeyServiceClient;
 use proto::search::v1::search_service_client::SearchServiceClient;
-use runtime::grpc_client::{GrpcChannel, GrpcClientConfig};
+use runtime::grpc_client::{GrpcChannel, GrpcClientConfig, ServiceAddresses};
 use runtime::process::{BoxError, with_causes};
+use runtime::shutdown::Shutdown;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::{Code, Request, Response, Status};
 
@@ -35,24 +36,29 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(
 /// Where the services are, and how they are called.
 #[derive(Clone, Copy, Debug)]
 pub struct UpstreamConfig<'a> {
-    /// Address of the search service.
-    pub search_url: &'a str,
-    /// Address of the keys service.
-    pub keys_url: &'a str,
-    /// Address of the billing service.
-    pub billing_url: &'a str,
+    /// Where the search service is.
+    pub search_url: &'a ServiceAddresses,
+    /// Where the keys service is.
+    pub keys_url: &'a ServiceAddresses,
+    /// Where the billing service is.
+    pub billing_url: &'a ServiceAddresses,
     /// Most requests that may call one of them at once.
     pub max_calls: usize,
 }
 
 impl Upstreams {
-    /// Connections to the services at these addresses; they are made at the first call.
-    pub fn connect(grpc: &GrpcClientConfig, config: UpstreamConfig<'_>) -> Result<Self, BoxError> {
-        let search = SearchServiceClient::new(grpc.connect(config.search_url)?)
+    /// The services at these addresses; connections are made at the first call.
+    pub fn connect(
+        grpc: &GrpcClientConfig,
+        config: UpstreamConfig<'_>,
+        shutdown: &Shutdown,
+    ) -> Result<Self, BoxError> {
+        let connect = |service, addresses| grpc.connect(service, addresses, shutdown);
+        let search = SearchServiceClient::new(connect("search", config.search_url)?)
             .max_decoding_message_size(MAX_ANSWER_BYTES);
-        let keys =
-            KeyServiceClient::new(grpc.connect(config.keys_url)?).max_decoding_message_size(MAX_ANSWER_BYTES);
-        let billing = BillingServiceClient::new(grpc.connect(config.billing_url)?);
+        let keys = KeyServiceClient::new(connect("keys", config.keys_url)?)
+            .max_decoding_message_size(MAX_ANSWER_BYTES);
+        let billing = BillingServiceClient::new(connect("billing", config.billing_url)?);
         Ok(Self {
             search: Upstream::new("search", search, config.max_calls),
             keys: Upstream::new("keys", keys, config.max_calls),

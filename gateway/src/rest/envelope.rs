@@ -2,6 +2,7 @@
 //! an answer in JSON to addresses that are none and to our own panics.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
@@ -27,7 +28,7 @@ pub const REQUEST_ID: HeaderName = HeaderName::from_static(request_id::HEADER);
 pub const ACCOUNT_FIELD: &str = "account.id";
 
 /// Wraps the answering of a request.
-pub async fn wrap(State(gateway): State<Gateway>, request: Request, next: Next) -> Response {
+pub async fn wrap(State(gateway): State<Arc<Gateway>>, request: Request, next: Next) -> Response {
     let id = id_of(request.headers(), &gateway.ambient);
     let origin = request.headers().get(ORIGIN).cloned();
     let route = request

@@ -1,5 +1,7 @@
 //! The five operations on API keys, for the account of a session token.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
@@ -99,7 +101,7 @@ pub struct ApiKeyRevoked {
 
 /// Lists the keys.
 pub async fn list(
-    State(gateway): State<Gateway>,
+    State(gateway): State<Arc<Gateway>>,
     Session(account_id): Session,
 ) -> Result<Json<ApiKeyList>, ApiError> {
     let request = ListKeysRequest { account_id };
@@ -118,7 +120,7 @@ pub async fn list(
 
 /// Makes a key.
 pub async fn create(
-    State(gateway): State<Gateway>,
+    State(gateway): State<Arc<Gateway>>,
     Session(account_id): Session,
     headers: HeaderMap,
     body: Body,
@@ -142,7 +144,7 @@ pub async fn create(
 
 /// Renames a key.
 pub async fn rename(
-    State(gateway): State<Gateway>,
+    State(gateway): State<Arc<Gateway>>,
     Session(account_id): Session,
     id: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
@@ -168,7 +170,7 @@ pub async fn rename(
 
 /// Revokes a key.
 pub async fn revoke(
-    State(gateway): State<Gateway>,
+    State(gateway): State<Arc<Gateway>>,
     Session(account_id): Session,
     id: Result<Path<String>, PathRejection>,
 ) -> Result<Json<ApiKeyRevoked>, ApiError> {
@@ -190,7 +192,7 @@ pub async fn revoke(
 
 /// Replaces the secret of a key.
 pub async fn regenerate(
-    State(gateway): State<Gateway>,
+    State(gateway): State<Arc<Gateway>>,
     Session(account_id): Session,
     id: Result<Path<String>, PathRejection>,
 ) -> Result<Json<ApiKeyCreated>, ApiError> {
@@ -211,10 +213,10 @@ pub async fn regenerate(
 /// The account of the request's session token. Every operation begins with it and works on this account alone.
 pub struct Session(String);
 
-impl FromRequestParts<Gateway> for Session {
+impl FromRequestParts<Arc<Gateway>> for Session {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, gateway: &Gateway) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, gateway: &Arc<Gateway>) -> Result<Self, ApiError> {
         let account_id = gateway.sessions.authenticate(&parts.headers).await?;
         tracing::Span::current().record(ACCOUNT_FIELD, account_id.as_str());
         Ok(Self(account_id.as_str().to_owned()))

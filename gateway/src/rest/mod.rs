@@ -26,8 +26,7 @@ use crate::upstream::{Deadline, Upstreams};
 /// What every path begins with.
 pub const BASE_PATH: &str = "/api/v1";
 
-/// What the handlers work with. Cheap to clone.
-#[derive(Clone)]
+/// What the handlers work with.
 pub struct Gateway {
     /// Whose API key a request carries.
     pub api_keys: ApiKeys,
@@ -76,7 +75,9 @@ pub fn router(gateway: Gateway) -> Router {
         .route("/keys/{id}/regenerate", post(keys::regenerate))
         .route("/openapi.json", get(openapi::serve))
         .method_not_allowed_fallback(method_not_allowed);
-    let envelope = axum::middleware::from_fn_with_state(gateway.clone(), envelope::wrap);
+    // The router clones its state for each request, and each layer of it again.
+    let gateway = Arc::new(gateway);
+    let envelope = axum::middleware::from_fn_with_state(Arc::clone(&gateway), envelope::wrap);
     Router::new()
         .nest(BASE_PATH, api)
         .fallback(not_found)

@@ -1,5 +1,8 @@
 //! The two searches: one function, in the contract's order.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
@@ -11,7 +14,6 @@ use proto::search::v1::{
 };
 use proto::search_query::{RecordKind, field_names, sort_names};
 use serde::Serialize;
-use std::time::Duration;
 use tonic::Status;
 use utoipa::ToSchema;
 
@@ -96,12 +98,12 @@ pub enum Direction {
 }
 
 /// Searches people.
-pub async fn people(State(gateway): State<Gateway>, request: Request) -> Response {
+pub async fn people(State(gateway): State<Arc<Gateway>>, request: Request) -> Response {
     search(&gateway, RecordKind::Person, request).await
 }
 
 /// Searches companies.
-pub async fn companies(State(gateway): State<Gateway>, request: Request) -> Response {
+pub async fn companies(State(gateway): State<Arc<Gateway>>, request: Request) -> Response {
     search(&gateway, RecordKind::Company, request).await
 }
 

@@ -43,6 +43,7 @@ fn gateway() -> Gateway {
             billing_url: &config.billing_url,
             max_calls: config.max_calls,
         },
+        &shutdown,
     )
     .unwrap();
     Gateway {
@@ -437,7 +438,7 @@ async fn a_panic_is_answered_like_any_other_fault() {
     async fn panics() -> StatusCode {
         panic!("on purpose")
     }
-    let envelope = axum::middleware::from_fn_with_state(gateway(), envelope::wrap);
+    let envelope = axum::middleware::from_fn_with_state(Arc::new(gateway()), envelope::wrap);
     let router = Router::new().route("/panics", get(panics)).layer(envelope);
     let error = send(&router, Request::get("/panics").body(Body::empty()).unwrap())
         .await

@@ -1,5 +1,8 @@
-//! Calls to another process of ours: one connection that comes back by itself, with the service token, the id of the
-//! request, the trace and the deadline on every call.
+//! Calls to another service of ours: all of its replicas as one, with the service token, the id of the request, the
+//! trace and the deadline on every call.
+
+mod address;
+mod replicas;
 
 use std::path::PathBuf;
 use std::str::FromStr as _;
@@ -9,22 +12,28 @@ use opentelemetry::propagation::Injector;
 use tonic::metadata::{Ascii, MetadataKey, MetadataMap, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Request, Status};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
+pub use self::address::{ServiceAddress, ServiceAddresses};
+pub use self::replicas::Replicas;
 use crate::process::BoxError;
 use crate::request_id;
 use crate::secret::Secret;
 use crate::settings::Settings;
+use crate::shutdown::Shutdown;
 
 /// Silence after which the other side is asked if it is still there, and longest wait for its answer: a busy process may
 /// take seconds, and what hangs on a way that leads nowhere is cut off all the sooner, to be tried on a new one.
 const PING_EVERY: Duration = Duration::from_secs(3);
 const PING_PATIENCE: Duration = Duration::from_secs(5);
 
-/// A connection as the generated clients take it.
-pub type GrpcChannel = InterceptedService<Channel, CallContext>;
+/// Longest wait for a connection, that of TLS included.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(3);
+
+/// A service as the generated clients take it.
+pub type GrpcChannel = InterceptedService<Replicas, CallContext>;
 
 /// Settings of the calls to other processes.
 #[derive(Debug)]
@@ -57,25 +66,36 @@ impl GrpcClientConfig {
         config
     }
 
-    /// A connection to the process at this address (`http://host:port`, `https://...`). It is made at the first call
-    /// and made anew whenever it has died; a dead peer is noticed by HTTP/2 keep-alive.
-    pub fn connect(&self, url: &str) -> Result<GrpcChannel, BoxError> {
-        let mut endpoint = Endpoint::from_shared(url.to_owned())
-            .map_err(|error| format!("{url} is no address of a service: {error}"))?
-            .connect_timeout(Duration::from_secs(2))
-            .http2_keep_alive_interval(PING_EVERY)
-            .keep_alive_timeout(PING_PATIENCE)
-            .keep_alive_while_idle(true)
-            .tcp_nodelay(true);
-        if url.starts_with("https://") {
-            endpoint = endpoint.tls_config(self.tls()?)?;
+    /// The service at these addresses, whose name is for logs and metrics. Connections to its replicas are made when they
+    /// are called, and made anew whenever they have died; a dead peer is noticed by HTTP/2 keep-alive.
+    pub fn connect(
+        &self,
+        service: &'static str,
+        addresses: &ServiceAddresses,
+        shutdown: &Shutdown,
+    ) -> Result<GrpcChannel, BoxError> {
+        let mut origins = Vec::new();
+        for address in addresses.iter() {
+            origins.push((address.clone(), self.endpoint(address)?));
         }
         let authorization = MetadataValue::from_str(&format!("Bearer {}", self.token.expose()))
             .map_err(|_| "service_token has characters that a header can't carry")?;
-        Ok(InterceptedService::new(
-            endpoint.connect_lazy(),
-            CallContext { authorization },
-        ))
+        let (replicas, draining) = (Replicas::new(service), shutdown.drain_token());
+        let looking = replicas.clone().keep_looking(origins);
+        shutdown.spawn(async move { draining.run_until_cancelled(looking).await });
+        Ok(InterceptedService::new(replicas, CallContext { authorization }))
+    }
+
+    fn endpoint(&self, address: &ServiceAddress) -> Result<Endpoint, BoxError> {
+        let endpoint = Endpoint::from(address.uri().clone())
+            .connect_timeout(CONNECT_PATIENCE)
+            .http2_keep_alive_interval(PING_EVERY)
+            .keep_alive_timeout(PING_PATIENCE)
+            .keep_alive_while_idle(true);
+        if address.is_tls() {
+            return Ok(endpoint.tls_config(self.tls()?)?);
+        }
+        Ok(endpoint)
     }
 
     fn tls(&self) -> Result<ClientTlsConfig, BoxError> {
