@@ -1,6 +1,5 @@
 //! The gateway's process.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -75,10 +74,7 @@ impl Service for GatewayService {
 
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some("openapi") {
-        return match std::io::stdout().write_all(openapi::document()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::FAILURE,
-        };
+        return runtime::process::say(&String::from_utf8_lossy(openapi::document()));
     }
     runtime::process::run::<GatewayService>()
 }

@@ -8,6 +8,7 @@ pub mod ambient;
 pub mod database;
 pub mod grpc_client;
 pub mod grpc_server;
+mod health;
 pub mod process;
 pub mod readiness;
 pub mod request_id;

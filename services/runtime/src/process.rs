@@ -2,10 +2,11 @@
 //!
 //! Settings are read and checked whole; the listeners are bound; telemetry, admin port and signals are set up; then the
 //! service runs until it is told to stop; what runs is finished within the grace time; telemetry is flushed.
-//! Exit status: 0 done, 1 failed, 2 refused for its settings. It leaves no core file, since that would hold every secret it
+//! Exit status: 0 done, 1 failed (`health`: not in good health, for whatever reason), 2 refused for its settings. It leaves no core file, since that would hold every secret it
 //! knows. It may open as many files as the system lets it: the usual limit is for programs that can't count beyond it.
 
 use std::future::Future;
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use tokio::net::{TcpListener, TcpSocket};
 
 use crate::admin;
 use crate::ambient::Ambient;
+use crate::health;
 use crate::readiness::{Condition, Readiness};
 use crate::settings::{self, Command, Settings};
 use crate::shutdown::Shutdown;
@@ -142,10 +144,12 @@ pub fn run<S: Service>() -> ExitCode {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let (mut settings, command) = Settings::read(S::NAME, std::env::args().skip(1), environment);
     let base = BaseConfig::read::<S>(&mut settings);
+    if command == Command::Health {
+        return tell_health(S::NAME, base.admin_listen, settings.problems());
+    }
     let config = S::read(&mut settings);
     if command == Command::Help {
-        say(&settings::help(S::NAME, S::ABOUT, settings.knobs()));
-        return ExitCode::SUCCESS;
+        return say(&settings::help(S::NAME, S::ABOUT, settings.knobs()));
     }
     let knobs = match settings.finish() {
         Ok(knobs) => knobs,
@@ -163,8 +167,7 @@ pub fn run<S: Service>() -> ExitCode {
         }
     };
     if command == Command::PrintConfig {
-        say(&settings::print_config(&knobs));
-        return ExitCode::SUCCESS;
+        return say(&settings::print_config(&knobs));
     }
     let executor = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(executor) => executor,
@@ -274,15 +277,42 @@ pub fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
     text
 }
 
-#[expect(
-    clippy::print_stdout,
-    reason = "what was asked for on the command line is answered there"
-)]
-fn say(text: &str) {
-    println!("{}", text.trim_end());
+/// Whether the process that serves with these settings is in good health: one that is not, or can't be asked since the
+/// settings are wrong, is told by the exit status 1, the one that container engines know for it.
+fn tell_health(name: &str, admin_listen: SocketAddr, problems: &[String]) -> ExitCode {
+    for problem in problems {
+        complain(&format!("{name}: {problem}"));
+    }
+    if !problems.is_empty() {
+        return ExitCode::FAILURE;
+    }
+    let executor = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let health = executor.map_err(BoxError::from).and_then(|executor| {
+        executor
+            .block_on(health::ask(admin_listen))
+            .map_err(BoxError::from)
+    });
+    match health {
+        Ok(()) => say("ready"),
+        Err(error) => {
+            complain(&format!("{name} is not in good health: {}", with_causes(&*error)));
+            ExitCode::FAILURE
+        }
+    }
 }
 
-#[expect(clippy::print_stderr, reason = "there are no logs yet, or no more")]
+/// Prints what was asked for on the command line. Whoever reads it may leave before its end (`... --help | head`), which
+/// is no failure.
+#[must_use]
+pub fn say(text: &str) -> ExitCode {
+    let mut output = std::io::stdout().lock();
+    match writeln!(output, "{}", text.trim_end()).and_then(|()| output.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+/// There are no logs yet, or no more. If nobody reads this either, nothing is left to tell it to.
 fn complain(text: &str) {
-    eprintln!("{text}");
+    let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -69,6 +69,8 @@ pub enum Command {
     Serve,
     /// Bring the database to this version's form, then end.
     Migrate,
+    /// Tell by the exit status whether the process that serves with these settings can do its job.
+    Health,
     /// Print what can be said to the process.
     Help,
     /// Print the settings as they would hold.
@@ -117,6 +119,7 @@ impl Settings {
             match argument.as_str() {
                 "serve" => command = Command::Serve,
                 "migrate" => command = Command::Migrate,
+                "health" => command = Command::Health,
                 "--help" | "-h" | "help" => return Command::Help,
                 "--print-config" => command = Command::PrintConfig,
                 _ => match argument.strip_prefix("--") {
@@ -133,7 +136,7 @@ impl Settings {
                         }
                     }
                     None => self.problems.push(format!(
-                        "{argument:?} is no command; known are serve, migrate, help"
+                        "{argument:?} is no command; known are serve, migrate, health, help"
                     )),
                 },
             }
@@ -278,6 +281,12 @@ impl Settings {
         &self.knobs
     }
 
+    /// What is wrong with the knobs read so far, and with the sources themselves.
+    #[must_use]
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
     /// Notes that values which are fine each by itself don't go together.
     pub fn contradiction(&mut self, problem: impl Into<String>) {
         self.problems.push(problem.into());
@@ -401,7 +410,7 @@ impl Settings {
 pub fn help(process: &str, about: &str, knobs: &[Knob]) -> String {
     let prefix = format!("DS_{}__", process.to_uppercase());
     let head = format!(
-        "{about}\n\nUsage: {process} [serve|migrate|help] [--print-config] [--config FILE] [--SETTING VALUE]...\n\n\
+        "{about}\n\nUsage: {process} [serve|migrate|health|help] [--print-config] [--config FILE] [--SETTING VALUE]...\n\n\
          Settings; the config file (name = value) goes before the defaults, the environment before the file, \
          flags before all:\n"
     );

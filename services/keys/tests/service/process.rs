@@ -256,6 +256,63 @@ async fn it_is_ready_while_its_database_answers(pool: PgPool) {
     until("it is ready again", async || is("/readyz", "200 OK").await).await;
 }
 
+/// What `health` says of the process whose admin port is this one, told nothing but that.
+async fn health(admin_listen: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_keys"))
+        .arg("health")
+        .env_clear()
+        .env("DS_KEYS__ADMIN_LISTEN", admin_listen)
+        .output()
+        .await
+        .unwrap()
+}
+
+#[sqlx::test]
+async fn its_health_can_be_asked_without_secrets(pool: PgPool) {
+    let door = Door::of(&pool).await;
+    door.shut().await;
+    let mut serving = serve(&pool).await;
+    let port = serving.admin_address.rsplit(':').next().unwrap();
+    let listens = format!("0.0.0.0:{port}");
+    let waiting = health(&listens).await;
+    assert_eq!(waiting.status.code(), Some(1), "{}", text(&waiting));
+    assert!(text(&waiting).contains("not ready: "), "{}", text(&waiting));
+    door.open().await;
+    until("it is in good health", async || {
+        health(&listens).await.status.code() == Some(0)
+    })
+    .await;
+    terminate(&serving).await;
+    assert_eq!(serving.child.wait().await.unwrap().code(), Some(0));
+    let ended = health(&listens).await;
+    assert_eq!(ended.status.code(), Some(1), "{}", text(&ended));
+    let misspelt = health("everywhere").await;
+    assert_eq!(misspelt.status.code(), Some(1), "{}", text(&misspelt));
+    assert!(
+        text(&misspelt).contains("admin_listen: \"everywhere\""),
+        "{}",
+        text(&misspelt)
+    );
+}
+
+#[tokio::test]
+async fn whoever_reads_its_help_may_leave_before_the_end() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    // `output` would put its own pipe there.
+    let told = Command::new(env!("CARGO_BIN_EXE_keys"))
+        .arg("--help")
+        .stdout(writer)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+        .wait_with_output()
+        .await
+        .unwrap();
+    assert_eq!(told.status.code(), Some(0), "{}", text(&told));
+    assert_eq!(text(&told), "");
+}
+
 #[sqlx::test]
 async fn whoever_watches_its_health_does_not_keep_it_up(pool: PgPool) {
     let mut serving = serve(&pool).await;
