@@ -68,6 +68,8 @@ enum Command {
     Index(index::Index),
     /// Makes a session token for development, signed with `JWT_SECRET`
     Token(token::Token),
+    /// Loads the sample into an empty system, and makes an account that can search it
+    LoadSample(sample::LoadSample),
     /// Writes the sample's companies: real ones, with made-up facts where they lack them
     SampleCompanies(sample::SampleCompanies),
     /// Writes made-up people for the sample's companies
@@ -77,7 +79,7 @@ enum Command {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let output = if cli.json { Output::Json } else { Output::Human };
-    let Err(failure) = run(&cli, output) else {
+    let Err(failure) = run(cli, output) else {
         return ExitCode::SUCCESS;
     };
     let status = failure.exit_status();
@@ -91,9 +93,10 @@ fn main() -> ExitCode {
     ExitCode::from(status)
 }
 
-fn run(cli: &Cli, output: Output) -> Result<(), Failure> {
+fn run(cli: Cli, output: Output) -> Result<(), Failure> {
     let connection = &cli.connection;
-    match &cli.command {
+    match cli.command {
+        Command::LoadSample(command) => wait(command.run(connection, output)),
         Command::SampleCompanies(command) => command.run(),
         Command::SamplePeople(command) => command.run(),
         Command::Token(command) => command.run(output),
@@ -152,6 +155,7 @@ mod tests {
             "records delete --person X --person Y",
             "sample-people --count 10 --seed 3",
             "sample-companies",
+            "load-sample --account A --credits 5",
         ] {
             let parsed = Cli::try_parse_from(std::iter::once("dsctl").chain(line.split(' ')));
             assert!(

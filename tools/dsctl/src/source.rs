@@ -69,6 +69,15 @@ impl Source {
         }
     }
 
+    /// One that is made while it is read; nobody knows its size.
+    pub(crate) fn made(name: &str, input: impl Read + Send + 'static) -> Self {
+        Self {
+            name: name.to_owned(),
+            size: None,
+            input: Box::new(input),
+        }
+    }
+
     /// Its lines; the bytes read, as stored, are added to the counter.
     pub(crate) fn lines(self, counter: Arc<AtomicU64>) -> io::Result<Lines<BufReader<Box<dyn Read + Send>>>> {
         let input = Counted {

@@ -26,29 +26,33 @@ pub(crate) struct Token {
 impl Token {
     /// Makes and prints a token.
     pub(crate) fn run(&self, output: Output) -> Result<(), Failure> {
-        let secret = Secret::SigningKey.read()?;
-        let token = self.sign(secret.as_bytes(), &Ambient::system())?;
+        let token = sign(&self.account.account, self.ttl, &Ambient::system())?;
         let expires_in = self.ttl.as_secs();
         output.show(
             &json!({"token": token, "accountId": self.account.account, "expiresIn": expires_in}),
             || token.clone(),
         )
     }
+}
 
-    fn sign(&self, secret: &[u8], ambient: &Ambient) -> Result<String, Failure> {
-        let now = ambient.now().timestamp();
-        let expires = i64::try_from(self.ttl.as_secs())
-            .ok()
-            .and_then(|ttl| now.checked_add(ttl));
-        let expires = expires.ok_or_else(|| Failure::Refused("--ttl is longer than time".to_owned()))?;
-        let claims = json!({"account_id": self.account.account, "iat": now, "exp": expires});
-        jsonwebtoken::encode(
-            &Header::new(Algorithm::HS256),
-            &claims,
-            &EncodingKey::from_secret(secret),
-        )
-        .map_err(|error| Failure::Refused(format!("JWT_SECRET can't sign: {error}")))
-    }
+/// A session token of the account, signed with `JWT_SECRET`.
+pub(crate) fn sign(account: &str, ttl: Duration, ambient: &Ambient) -> Result<String, Failure> {
+    sign_with(Secret::SigningKey.read()?.as_bytes(), account, ttl, ambient)
+}
+
+fn sign_with(secret: &[u8], account: &str, ttl: Duration, ambient: &Ambient) -> Result<String, Failure> {
+    let now = ambient.now().timestamp();
+    let expires = i64::try_from(ttl.as_secs())
+        .ok()
+        .and_then(|ttl| now.checked_add(ttl));
+    let expires = expires.ok_or_else(|| Failure::Refused("--ttl is longer than time".to_owned()))?;
+    let claims = json!({"account_id": account, "iat": now, "exp": expires});
+    jsonwebtoken::encode(
+        &Header::new(Algorithm::HS256),
+        &claims,
+        &EncodingKey::from_secret(secret),
+    )
+    .map_err(|error| Failure::Refused(format!("JWT_SECRET can't sign: {error}")))
 }
 
 #[cfg(test)]
@@ -62,13 +66,7 @@ mod tests {
     #[test]
     fn a_token_names_the_account_and_its_end() {
         let now = DateTime::from_timestamp(4_000_000_000, 0).unwrap();
-        let token = Token {
-            account: Account {
-                account: "a".to_owned(),
-            },
-            ttl: Duration::from_secs(90),
-        };
-        let signed = token.sign(b"secret", &Ambient::fixed(now, 1)).unwrap();
+        let signed = sign_with(b"secret", "a", Duration::from_secs(90), &Ambient::fixed(now, 1)).unwrap();
         let validation = Validation::new(Algorithm::HS256);
         let claims =
             jsonwebtoken::decode::<Value>(&signed, &DecodingKey::from_secret(b"secret"), &validation)

@@ -11,7 +11,7 @@ mod transfer;
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use self::progress::Progress;
 pub(crate) use self::progress::grouped;
@@ -61,65 +61,104 @@ impl Import {
             .iter()
             .map(|name| Source::open(name))
             .collect::<Result<Vec<_>, _>>()?;
-        let channel = connection.search().await?;
-        let total = sources.iter().map(|source| source.size).sum();
-        let progress = if self.quiet {
-            Progress::quiet()
-        } else {
-            Progress::new(total)
-        };
-        let (mut batches, reader) = reader::start(sources, progress.clone());
-        let mut tally = Tally::default();
-        let done = tokio::select! {
-            done = transfer::run(channel.clone(), &mut batches, &mut tally, &progress) => done.map_err(Some),
-            _ = tokio::signal::ctrl_c() => Err(None),
-        };
-        progress.finish();
-        if let Err(why) = done {
-            let stored = grouped(tally.records());
-            let what_now = "the same import again completes it";
-            return Err(Failure::Refused(match why {
-                Some(status) => {
-                    format!(
-                        "{}; {stored} records are in: {what_now}",
-                        refusal("search", &status)
-                    )
-                }
-                None => format!("interrupted; {stored} records are in: {what_now}"),
-            }));
-        }
-        let read = reader
-            .join()
-            .map_err(|_| Failure::Refused("the reader of the files died".to_owned()))?;
-        let rejected = tally.rejected + read.bad_lines;
-        let (elapsed, rate) = (progress.elapsed(), progress.rate(tally.records()));
-        if self.wait {
-            index::wait_for(channel, tally.position, self.wait_timeout, self.quiet).await?;
-        }
-        output.show(
-            &json!({
-                "stored": tally.stored, "unchanged": tally.unchanged, "deleted": tally.deleted, "rejected": rejected,
-                "seconds": elapsed.as_secs_f64(), "recordsPerSecond": rate, "position": tally.position,
-            }),
-            || {
+        let wait = self.wait.then_some(self.wait_timeout);
+        let imported = import(sources, connection, wait, self.quiet).await?;
+        output.show(&imported.json(), || imported.human())?;
+        imported.verdict()
+    }
+}
+
+/// Imports what the sources hold; waits so long, if at all, until it is searchable.
+pub(crate) async fn import(
+    sources: Vec<Source>,
+    connection: &Connection,
+    wait: Option<Duration>,
+    quiet: bool,
+) -> Result<Imported, Failure> {
+    let channel = connection.search().await?;
+    let total = sources.iter().map(|source| source.size).sum();
+    let progress = if quiet {
+        Progress::quiet()
+    } else {
+        Progress::new(total)
+    };
+    let (mut batches, reader) = reader::start(sources, progress.clone());
+    let mut tally = Tally::default();
+    let done = tokio::select! {
+        done = transfer::run(channel.clone(), &mut batches, &mut tally, &progress) => done.map_err(Some),
+        _ = tokio::signal::ctrl_c() => Err(None),
+    };
+    progress.finish();
+    if let Err(why) = done {
+        let stored = grouped(tally.records());
+        let what_now = "the same import again completes it";
+        return Err(Failure::Refused(match why {
+            Some(status) => {
                 format!(
-                    "{} stored, {} unchanged, {} deleted, {} rejected in {} ({}/s)",
-                    grouped(tally.stored),
-                    grouped(tally.unchanged),
-                    grouped(tally.deleted),
-                    grouped(rejected),
-                    duration::format(elapsed),
-                    grouped(rate),
+                    "{}; {stored} records are in: {what_now}",
+                    refusal("search", &status)
                 )
-            },
-        )?;
-        match (rejected, read.broken_sources) {
+            }
+            None => format!("interrupted; {stored} records are in: {what_now}"),
+        }));
+    }
+    let read = reader
+        .join()
+        .map_err(|_| Failure::Refused("the reader of the files died".to_owned()))?;
+    let imported = Imported {
+        rejected: tally.rejected + read.bad_lines,
+        broken_sources: read.broken_sources,
+        elapsed: progress.elapsed(),
+        rate: progress.rate(tally.records()),
+        tally,
+    };
+    if let Some(patience) = wait {
+        index::wait_for(channel, imported.tally.position, patience, quiet).await?;
+    }
+    Ok(imported)
+}
+
+/// What became of the records.
+pub(crate) struct Imported {
+    tally: Tally,
+    rejected: u64,
+    broken_sources: u64,
+    elapsed: Duration,
+    rate: u64,
+}
+
+impl Imported {
+    /// For programs.
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "stored": self.tally.stored, "unchanged": self.tally.unchanged, "deleted": self.tally.deleted,
+            "rejected": self.rejected, "seconds": self.elapsed.as_secs_f64(), "recordsPerSecond": self.rate,
+            "position": self.tally.position,
+        })
+    }
+
+    /// For people.
+    pub(crate) fn human(&self) -> String {
+        format!(
+            "{} stored, {} unchanged, {} deleted, {} rejected in {} ({}/s)",
+            grouped(self.tally.stored),
+            grouped(self.tally.unchanged),
+            grouped(self.tally.deleted),
+            grouped(self.rejected),
+            duration::format(self.elapsed),
+            grouped(self.rate),
+        )
+    }
+
+    /// Whether all of it went in.
+    pub(crate) fn verdict(&self) -> Result<(), Failure> {
+        match (self.rejected, self.broken_sources) {
             (0, 0) => Ok(()),
             (0, _) => Err(Failure::Refused(
                 "not all files could be read to their end".to_owned(),
             )),
             (1, _) => Err(Failure::Refused("1 line was rejected and left out".to_owned())),
-            _ => Err(Failure::Refused(format!(
+            (rejected, _) => Err(Failure::Refused(format!(
                 "{} lines were rejected and left out",
                 grouped(rejected)
             ))),

@@ -1,12 +1,13 @@
 //! The sample: real companies with made-up facts where they lack them, and made-up people.
 //!
-//! Both commands write JSON Lines in the import format to standard output, and the same bytes for the same input,
+//! Two commands write JSON Lines in the import format to standard output, and the same bytes for the same input,
 //! seed and day. All that is made up follows two rules that the tests hold over the whole output: e-mail addresses end
 //! in `.example`, telephone numbers are of ranges kept for fiction.
 
 mod address;
 mod chance;
 mod company;
+mod load;
 mod name;
 mod person;
 mod phone;
@@ -21,6 +22,7 @@ use clap::Args;
 use serde::Serialize;
 
 use self::company::Company;
+pub(crate) use self::load::LoadSample;
 use self::person::Person;
 use self::staff::{Places, employers};
 use self::title::Titles;
@@ -71,13 +73,16 @@ impl SampleCompanies {
 impl SamplePeople {
     /// Writes the people to standard output.
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let titles =
-            std::fs::read_to_string(&self.job_titles).map_err(|error| unreadable(&self.job_titles, error))?;
+        let titles = self.read_titles()?;
         let companies = self.origin.read()?;
         write_lines(
             io::stdout().lock(),
             self.people(&companies, &Titles::parse(&titles)),
         )
+    }
+
+    fn read_titles(&self) -> Result<String, Failure> {
+        std::fs::read_to_string(&self.job_titles).map_err(|error| unreadable(&self.job_titles, error))
     }
 
     fn people<'a>(
