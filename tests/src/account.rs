@@ -2,12 +2,12 @@
 
 use std::time::{Duration, SystemTime};
 
+use devstack::Environment;
 use reqwest::Method;
 use reqwest::blocking::{Client, RequestBuilder};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::world::World;
 
 /// An account with an API key and a session.
 #[derive(Clone)]
@@ -26,13 +26,13 @@ pub struct Account {
 }
 
 impl Account {
-    pub(crate) fn new(world: &World, id: String) -> Self {
-        let jwt = session(&id, &world.environment.jwt_secret);
+    pub(crate) fn new(environment: &Environment, id: String) -> Self {
+        let jwt = session(&id, &environment.jwt_secret);
         let client = Client::builder()
             .timeout(Duration::from_mins(1))
             .build()
             .expect("a client can be made");
-        let base = world.environment.base_url.clone();
+        let base = environment.base_url.clone();
         let mut account = Self {
             id,
             jwt,

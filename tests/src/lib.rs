@@ -11,6 +11,7 @@
 
 mod account;
 mod answer;
+mod containers;
 mod day;
 mod operator;
 mod raw;
@@ -19,6 +20,7 @@ mod world;
 
 pub use account::{Account, sign};
 pub use answer::Answer;
+pub use containers::Containers;
 pub use day::{days_ago, timestamp};
 pub use operator::{Operator, batch, company, person};
 pub use raw::{RawAnswer, raw};

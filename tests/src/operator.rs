@@ -167,6 +167,14 @@ impl Operator {
         })
     }
 
+    /// Position of the feed that searches see.
+    pub fn position(&self) -> i64 {
+        self.block_on(self.index.clone().get_index_status(GetIndexStatusRequest {}))
+            .expect("the index tells of itself")
+            .into_inner()
+            .position
+    }
+
     /// Waits until searches see this position of the feed.
     ///
     /// # Panics

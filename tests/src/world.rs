@@ -90,6 +90,6 @@ impl World {
     pub fn poor_account(&self) -> Account {
         let id = format!("account-{}", self.word());
         self.operator.set_rate(&id, 1_000_000, 60);
-        Account::new(self, id)
+        Account::new(&self.environment, id)
     }
 }

@@ -3,12 +3,14 @@
 mod bench;
 mod cargo;
 mod check;
+mod compose_env;
 mod env;
 mod fuzz;
 mod logs;
 mod status;
 mod steps;
 mod test;
+mod test_containers;
 mod up;
 
 use std::io::Read as _;
@@ -43,6 +45,8 @@ enum Command {
     Logs(logs::Logs),
     /// Print `export` lines for a shell: eval "$(./dev env)"
     Env(env::Env),
+    /// Write random secrets for docker-compose.yml into .env
+    ComposeEnv(compose_env::ComposeEnv),
     /// Run all tests, on a Postgres and a Redis of their own that are gone afterwards
     Test(test::Test),
     /// Run a measurement
@@ -125,6 +129,7 @@ impl Dev {
             Command::Status(command) => command.run(),
             Command::Logs(command) => command.run(),
             Command::Env(command) => command.run(),
+            Command::ComposeEnv(command) => command.run(),
             Command::Test(command) => command.run(),
             Command::Bench(command) => command.run(),
             Command::Check(command) => command.run(),

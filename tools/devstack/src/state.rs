@@ -97,7 +97,7 @@ impl Secrets {
 }
 
 /// 32 random bytes as 64 hexadecimal digits: needs no quoting anywhere.
-fn random_text() -> Result<String, Error> {
+pub(crate) fn random_text() -> Result<String, Error> {
     let mut bytes = [0; 32];
     SysRng
         .try_fill_bytes(&mut bytes)

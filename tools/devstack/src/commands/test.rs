@@ -1,4 +1,5 @@
-//! `./dev test`: everything is built once, then all tests run on a Postgres and a Redis that are theirs alone.
+//! `./dev test`: everything is built once, then all tests run on a Postgres and a Redis that are theirs alone. Those of
+//! the system in containers are another matter ([`test_containers`]).
 
 use std::fs;
 use std::process::{ExitCode, ExitStatus};
@@ -10,8 +11,8 @@ use rand::TryRng as _;
 use rand::rngs::SysRng;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::cargo;
 use super::steps::Steps;
+use super::{cargo, test_containers};
 use crate::error::{Error, Tried as _};
 use crate::programs::{Need, provide};
 use crate::stack::{NESTED, Stack, reap_nested};
@@ -34,6 +35,18 @@ pub(super) struct Test {
     #[arg(long, group = "size", conflicts_with = "package")]
     faults: bool,
 
+    /// Only the system in containers, as docker-compose.yml starts it: built, started, used and restarted; by this
+    /// compose command, if it is another than `docker compose`
+    #[arg(
+        long,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = test_containers::PROGRAM,
+        value_name = "COMMAND",
+        conflicts_with_all = ["package", "size"]
+    )]
+    compose: Option<String>,
+
     /// The number that such a run has told, for the requests or the faults of that run
     #[arg(long, value_name = "NUMBER", requires = "size")]
     seed: Option<u32>,
@@ -52,6 +65,9 @@ impl Test {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             signal_hook::flag::register(signal, Arc::clone(&interrupted))
                 .tried(|| "handling signals".to_owned())?;
+        }
+        if let Some(program) = &self.compose {
+            return test_containers::run_tests(program, self.filter.as_deref());
         }
         let steps = Steps::begin();
         provide(&[Need::Postgres, Need::Redis])?;
