@@ -151,6 +151,10 @@ pub fn run<S: Service>() -> ExitCode {
     if command == Command::Help {
         return say(&settings::help(S::NAME, S::ABOUT, settings.knobs()));
     }
+    if command == Command::Settings {
+        say(&settings::table(S::NAME, settings.knobs()));
+        return ExitCode::SUCCESS;
+    }
     let knobs = match settings.finish() {
         Ok(knobs) => knobs,
         Err(problems) => {

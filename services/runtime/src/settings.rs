@@ -10,6 +10,8 @@
 //! | environment | `DS_KEYS__MAX_ACTIVE_KEYS=50` |
 //! | flag | `--max-active-keys 50` |
 //!
+//! Whoever migrates needs the database alone: nothing else is missed then, so that no other secret has to be handed out.
+//!
 //! Secrets have no flag, since the process list is no place for them; instead `DS_KEYS__PEPPER_FILE` names a file that
 //! holds the secret. (Not a library: `clap` and `figment` stop at the first problem and know no unknown environment
 //! names; `conf` reports all, but neither masks, nor prints, nor reads secrets from files.)
@@ -21,8 +23,10 @@ use std::path::PathBuf;
 use crate::secret::Secret;
 use crate::service_token::ServiceTokens;
 
+mod table;
 mod value;
 
+pub use table::table;
 pub use value::Setting;
 
 /// Where a value came from.
@@ -54,6 +58,8 @@ pub struct Knob {
     pub doc: &'static str,
     /// What a value looks like.
     pub form: &'static str,
+    /// Which values are good, where not all of its form are: `1 to 64`.
+    pub bounds: Option<String>,
     /// Value when it is not set; none if it must be set, empty if it may be left out.
     pub default: Option<String>,
     /// Whether its value is hidden.
@@ -73,6 +79,8 @@ pub enum Command {
     Health,
     /// Print what can be said to the process.
     Help,
+    /// Print the settings as a table.
+    Settings,
     /// Print the settings as they would hold.
     PrintConfig,
 }
@@ -81,6 +89,7 @@ pub enum Command {
 #[derive(Debug)]
 pub struct Settings {
     prefix: String,
+    migrating: bool,
     flags: BTreeMap<String, String>,
     environment: BTreeMap<String, String>,
     file: BTreeMap<String, String>,
@@ -102,6 +111,7 @@ impl Settings {
                 .filter_map(|(name, value)| Some((name.strip_prefix(&prefix)?.to_lowercase(), value)))
                 .collect(),
             prefix,
+            migrating: false,
             flags: BTreeMap::new(),
             file: BTreeMap::new(),
             knobs: Vec::new(),
@@ -118,9 +128,13 @@ impl Settings {
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "serve" => command = Command::Serve,
-                "migrate" => command = Command::Migrate,
+                "migrate" => {
+                    command = Command::Migrate;
+                    self.migrating = true;
+                }
                 "health" => command = Command::Health,
                 "--help" | "-h" | "help" => return Command::Help,
+                "settings" => return Command::Settings,
                 "--print-config" => command = Command::PrintConfig,
                 _ => match argument.strip_prefix("--") {
                     Some(flag) => {
@@ -136,7 +150,7 @@ impl Settings {
                         }
                     }
                     None => self.problems.push(format!(
-                        "{argument:?} is no command; known are serve, migrate, health, help"
+                        "{argument:?} is no command; known are serve, migrate, health, settings, help"
                     )),
                 },
             }
@@ -185,7 +199,7 @@ impl Settings {
     /// A knob that has a default.
     pub fn value<T: Setting>(&mut self, name: &'static str, default: T, doc: &'static str) -> T {
         let shown = default.show();
-        self.knob(name, Some(shown), doc).unwrap_or(default)
+        self.knob(name, Some(shown), None, doc).unwrap_or(default)
     }
 
     /// A number with a default and bounds, both included.
@@ -200,21 +214,45 @@ impl Settings {
         T: Setting + PartialOrd,
     {
         let shown = default.show();
-        match self.knob::<T>(name, Some(shown), doc) {
-            Some(value) if bounds.contains(&value) => value,
-            Some(value) => {
-                let (low, high) = (bounds.start().show(), bounds.end().show());
-                self.problems
-                    .push(format!("{name}: {} is not within {low} and {high}", value.show()));
-                default
-            }
-            None => default,
+        self.within(name, Some(shown), &bounds, doc).unwrap_or(default)
+    }
+
+    /// A number with bounds, both included, that may be left out.
+    pub fn optional_bounded<T>(
+        &mut self,
+        name: &'static str,
+        bounds: RangeInclusive<T>,
+        doc: &'static str,
+    ) -> Option<T>
+    where
+        T: Setting + PartialOrd,
+    {
+        self.within(name, Some(String::new()), &bounds, doc)
+    }
+
+    fn within<T>(
+        &mut self,
+        name: &'static str,
+        default: Option<String>,
+        bounds: &RangeInclusive<T>,
+        doc: &'static str,
+    ) -> Option<T>
+    where
+        T: Setting + PartialOrd,
+    {
+        let (low, high) = (bounds.start().show(), bounds.end().show());
+        let value: T = self.knob(name, default, Some(format!("{low} to {high}")), doc)?;
+        if bounds.contains(&value) {
+            return Some(value);
         }
+        self.problems
+            .push(format!("{name}: {} is not within {low} and {high}", value.show()));
+        None
     }
 
     /// A knob that may be left out.
     pub fn optional<T: Setting>(&mut self, name: &'static str, doc: &'static str) -> Option<T> {
-        self.knob(name, Some(String::new()), doc)
+        self.knob(name, Some(String::new()), None, doc)
     }
 
     /// A knob that must be set. The example stands in for it where it is missing, so that the rest can be read.
@@ -223,10 +261,9 @@ impl Settings {
     /// If the example does not parse, which is a slip in the code.
     pub fn required<T: Setting>(&mut self, name: &'static str, example: &str, doc: &'static str) -> T {
         let problems = self.problems.len();
-        self.knob(name, None, doc).unwrap_or_else(|| {
+        self.knob(name, None, None, doc).unwrap_or_else(|| {
             if self.problems.len() == problems {
-                self.problems
-                    .push(format!("{name}: is missing (for example {example})"));
+                self.missing(name, format!("{name}: is missing (for example {example})"));
             }
             T::parse(example).expect("the example of a setting is a value of it")
         })
@@ -234,10 +271,15 @@ impl Settings {
 
     /// A secret that must be set and has at least so many characters.
     pub fn secret(&mut self, name: &'static str, min_length: usize, doc: &'static str) -> Secret {
-        let Some(text) = self.secret_text(name, None, doc) else {
-            let variable = format!("{}{}", self.prefix, name.to_uppercase());
-            self.problems
-                .push(format!("{name}: is missing (set {variable} or {variable}_FILE)"));
+        let problems = self.problems.len();
+        let Some(text) = self.secret_text(name, None, min_length, doc) else {
+            if self.problems.len() == problems {
+                let variable = format!("{}{}", self.prefix, name.to_uppercase());
+                self.missing(
+                    name,
+                    format!("{name}: is missing (set {variable} or {variable}_FILE)"),
+                );
+            }
             return Secret::new("");
         };
         self.custody(name, min_length, text)
@@ -250,8 +292,15 @@ impl Settings {
         min_length: usize,
         doc: &'static str,
     ) -> Option<Secret> {
-        let text = self.secret_text(name, Some(String::new()), doc)?;
+        let text = self.secret_text(name, Some(String::new()), min_length, doc)?;
         Some(self.custody(name, min_length, text))
+    }
+
+    /// Notes that a setting is missing, unless the database is all that is needed.
+    fn missing(&mut self, name: &str, problem: String) {
+        if !self.migrating || name.starts_with("database_") {
+            self.problems.push(problem);
+        }
     }
 
     fn custody(&mut self, name: &str, min_length: usize, text: String) -> Secret {
@@ -335,6 +384,7 @@ impl Settings {
         &mut self,
         name: &'static str,
         default: Option<String>,
+        bounds: Option<String>,
         doc: &'static str,
     ) -> Option<T> {
         let found = self.source(name, false);
@@ -346,6 +396,7 @@ impl Settings {
             name,
             doc,
             form: T::FORM,
+            bounds,
             default,
             is_secret: false,
             shown,
@@ -366,6 +417,7 @@ impl Settings {
         &mut self,
         name: &'static str,
         default: Option<String>,
+        min_length: usize,
         doc: &'static str,
     ) -> Option<String> {
         if self.flags.contains_key(name) {
@@ -396,6 +448,7 @@ impl Settings {
             name,
             doc,
             form: "SECRET",
+            bounds: (min_length > 1).then(|| format!("{min_length} characters or more")),
             default,
             is_secret: true,
             shown,
@@ -410,7 +463,7 @@ impl Settings {
 pub fn help(process: &str, about: &str, knobs: &[Knob]) -> String {
     let prefix = format!("DS_{}__", process.to_uppercase());
     let head = format!(
-        "{about}\n\nUsage: {process} [serve|migrate|health|help] [--print-config] [--config FILE] [--SETTING VALUE]...\n\n\
+        "{about}\n\nUsage: {process} [serve|migrate|health|settings|help] [--print-config] [--config FILE] [--SETTING VALUE]...\n\n\
          Settings; the config file (name = value) goes before the defaults, the environment before the file, \
          flags before all:\n"
     );
@@ -420,13 +473,17 @@ pub fn help(process: &str, about: &str, knobs: &[Knob]) -> String {
             Some("") => "optional".to_owned(),
             Some(default) => format!("default {default}"),
         };
+        let bounds = knob
+            .bounds
+            .as_ref()
+            .map_or_else(String::new, |bounds| format!("; {bounds}"));
         let variable = format!("{prefix}{}", knob.name.to_uppercase());
         let how = if knob.is_secret {
             format!("{variable}, {variable}_FILE")
         } else {
             format!("--{} {}, {variable}", knob.name.replace('_', "-"), knob.form)
         };
-        format!("\n  {how} ({default})\n      {}\n", knob.doc)
+        format!("\n  {how} ({default}{bounds})\n      {}\n", knob.doc)
     };
     std::iter::once(head).chain(knobs.iter().map(entry)).collect()
 }
@@ -511,6 +568,23 @@ mod tests {
         for (problem, expected) in problems.iter().zip(expected) {
             assert!(problem.contains(expected), "{problem} should tell {expected}");
         }
+    }
+
+    #[test]
+    fn to_migrate_asks_for_the_database_alone() {
+        let read = |settings: &mut Settings| {
+            settings.secret("database_url", 1, "");
+            settings.secret("pepper", 32, "");
+            settings.required::<SocketAddr>("address", "127.0.0.1:1", "");
+            settings.service_tokens();
+        };
+        let (mut settings, command) = settings(&["migrate"], &[("DS_KEYS__PEPPER", "short")]);
+        read(&mut settings);
+        let problems = settings.finish().unwrap_err();
+        assert_eq!(command, Command::Migrate);
+        assert_eq!(problems.len(), 2, "{problems:#?}");
+        assert!(problems[0].contains("database_url: is missing"));
+        assert!(problems[1].contains("pepper: is shorter"));
     }
 
     #[test]

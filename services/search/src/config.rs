@@ -134,13 +134,14 @@ fn read_search(settings: &mut Settings) -> SearchSettings {
             1..=36_500,
             "For how many days after its founding a company is new.",
         ),
-        concurrency: settings.bounded(
-            "search_concurrency",
-            cores,
-            1..=1_024,
-            "Searches worked on at once; others wait. While fewer are, a large one takes more than one thread. The number \
-             of cores unless set.",
-        ),
+        concurrency: settings
+            .optional_bounded(
+                "search_concurrency",
+                1..=1_024,
+                "Searches worked on at once; others wait. While fewer are, a large one takes more than one thread. The \
+                 number of cores unless set.",
+            )
+            .unwrap_or(cores),
         timeout: settings.bounded(
             "search_timeout",
             Duration::from_secs(10),

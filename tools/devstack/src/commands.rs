@@ -4,6 +4,7 @@ mod bench;
 mod cargo;
 mod check;
 mod compose_env;
+mod docs;
 mod env;
 mod fuzz;
 mod logs;
@@ -51,8 +52,11 @@ enum Command {
     Test(test::Test),
     /// Run a measurement
     Bench(bench::Bench),
-    /// Check what CI checks besides the tests: formatting, lints, docs, dependencies, protos, the OpenAPI document
+    /// Check what CI checks besides the tests: formatting, lints, docs, dependencies, protos, the OpenAPI document, the
+    /// manifests for Kubernetes
     Check(check::Check),
+    /// Write docs/configuration.md anew: its tables are what the processes say of their settings
+    Docs,
     /// Send made-up requests to a stack of its own, and hold every answer against the OpenAPI document
     Fuzz(fuzz::Fuzz),
     /// Wait until standard input ends, then stop all that runs in a work folder and remove it
@@ -133,6 +137,7 @@ impl Dev {
             Command::Test(command) => command.run(),
             Command::Bench(command) => command.run(),
             Command::Check(command) => command.run(),
+            Command::Docs => docs::run(),
             Command::Fuzz(command) => command.run(),
             Command::Reap { keep, folder } => reap(&folder, keep),
         }

@@ -4,6 +4,7 @@
 //! of the processes that run there (`folder`, `daemon`), and the installation of the system in it.
 
 pub mod commands;
+pub mod configuration;
 mod daemon;
 mod environment;
 mod error;
@@ -13,6 +14,7 @@ mod line;
 mod ports;
 mod postgres;
 mod programs;
+mod python;
 mod redis;
 mod run;
 mod service;

@@ -1,7 +1,7 @@
 //! schemathesis makes up requests, good and bad, and holds every answer against the OpenAPI document.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::Instant;
 
@@ -13,7 +13,8 @@ use crate::commands::steps::Steps;
 use crate::commands::test::exit_code;
 use crate::error::{Error, Tried as _};
 use crate::programs::{Need, provide};
-use crate::run::{run as run_quietly, run_openly};
+use crate::python::provide_packages;
+use crate::run::run as run_quietly;
 use crate::stack::{Options, Stack};
 
 const SCHEMATHESIS: &str = "schemathesis==4.32.5";
@@ -28,8 +29,8 @@ const FEWEST_EXAMPLES: u32 = 100;
 
 /// Runs until there have been enough cases, each from the next seed.
 pub(super) fn run(steps: &Steps, effort: Effort, tool_dir: &Path) -> Result<ExitCode, Error> {
-    provide(&[Need::Postgres, Need::Redis, Need::Python])?;
-    let schemathesis = schemathesis(steps, tool_dir)?;
+    provide(&[Need::Postgres, Need::Redis])?;
+    let schemathesis = provide_packages(tool_dir, &[SCHEMATHESIS])?.join("schemathesis");
     steps.tell("building");
     cargo::build_all()?;
     steps.tell("starting a stack");
@@ -129,27 +130,4 @@ headers = {{ Authorization = "Bearer {}" }}
 "#,
         account.api_key, account.jwt
     ))
-}
-
-/// The fuzzer, installed if it is missing. It is no part of the project: it has a folder of its own.
-fn schemathesis(steps: &Steps, tool_dir: &Path) -> Result<PathBuf, Error> {
-    let program = tool_dir.join("bin").join("schemathesis");
-    let wanted = tool_dir.join(SCHEMATHESIS);
-    if !wanted.exists() {
-        steps.tell(&format!(
-            "missing: schemathesis; installing it into {}",
-            tool_dir.display()
-        ));
-        run_openly(
-            Command::new("python3")
-                .args(["-m", "venv", "--clear"])
-                .arg(tool_dir),
-        )?;
-        let pip = tool_dir.join("bin").join("pip");
-        run_openly(Command::new(pip).args(["install", "--quiet", SCHEMATHESIS]))?;
-        fs::write(&wanted, "").tried(|| format!("writing {}", wanted.display()))?;
-    }
-    program
-        .canonicalize()
-        .tried(|| format!("finding {}", program.display()))
 }
