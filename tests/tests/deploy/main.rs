@@ -3,7 +3,9 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
+mod compose;
 mod configuration;
+mod kubernetes;
 mod processes;
 
 use std::fs;
