@@ -30,6 +30,7 @@ use tracing::Instrument as _;
 use utoipa::ToSchema;
 
 use crate::error::ApiError;
+use crate::meters::CHARGES_UNKNOWN;
 use crate::upstream::{Deadline, Upstreams};
 
 /// The header by which a caller says that a request is the same as before.
@@ -156,6 +157,7 @@ impl Credits {
                 Ok(charged) => balances.insert(purchase.account_id, charged.balance),
                 Err(status) => {
                     if matches!(ErrorCode::of(status), ErrorCode::Unavailable | ErrorCode::Timeout) {
+                        metrics::counter!(CHARGES_UNKNOWN).increment(1);
                         tracing::error!(
                             charge.id = charge_id,
                             "it is unknown whether this charge was taken"

@@ -9,6 +9,7 @@ use gateway::auth::session::{SessionKeys, Sessions};
 use gateway::body::Bodies;
 use gateway::config::Config;
 use gateway::credits::Credits;
+use gateway::meters;
 use gateway::rate::RateLimiter;
 use gateway::rest::{self, Gateway, openapi};
 use gateway::server;
@@ -28,6 +29,7 @@ impl Service for GatewayService {
                                  `gateway openapi` prints its description.";
     const DEFAULT_LISTEN: &'static str = "127.0.0.1:7100";
     const DEFAULT_ADMIN_LISTEN: &'static str = "127.0.0.1:7110";
+    const IS_PUBLIC: bool = true;
     type Config = Config;
 
     fn read(settings: &mut Settings) -> Config {
@@ -35,6 +37,7 @@ impl Service for GatewayService {
     }
 
     async fn serve(config: Config, process: Process) -> Result<(), BoxError> {
+        meters::describe();
         let (ambient, shutdown) = (process.ambient.clone(), process.shutdown.clone());
         let upstreams = Upstreams::connect(
             &config.grpc,

@@ -114,7 +114,7 @@ pub async fn serve(
         loop {
             match listener.accept().await {
                 Ok((stream, address)) => {
-                    metrics::gauge!("gateway_connections").increment(1);
+                    metrics::gauge!(crate::meters::CONNECTIONS).increment(1);
                     // Answers are written whole: there is nothing to collect.
                     let _ = stream.set_nodelay(true);
                     let permit = make_room(&permits, &connections.idle).await;
@@ -155,7 +155,7 @@ async fn make_room(permits: &Arc<Semaphore>, idle: &Waiting) -> Option<OwnedSema
             return Some(permit);
         }
         if idle.end_longest() {
-            metrics::counter!("gateway_connections_displaced_total").increment(1);
+            metrics::counter!(crate::meters::CONNECTIONS_DISPLACED).increment(1);
         }
         let room = Arc::clone(permits).acquire_owned();
         if let Ok(room) = tokio::time::timeout(MAKING_ROOM, room).await {
@@ -250,7 +250,7 @@ impl Connections {
                 break;
             }
         }
-        metrics::gauge!("gateway_connections").decrement(1);
+        metrics::gauge!(crate::meters::CONNECTIONS).decrement(1);
         drop(permit);
     }
 }

@@ -88,7 +88,7 @@ impl<C: Clone> Upstream<C> {
     /// Room to call it, until this is dropped.
     pub fn enter(&self) -> Result<Admitted<C>, ApiError> {
         let Ok(room) = Arc::clone(&self.room).try_acquire_owned() else {
-            metrics::counter!("gateway_calls_shed_total", "service" => self.name).increment(1);
+            metrics::counter!(crate::meters::CALLS_SHED, "service" => self.name).increment(1);
             return Err(ApiError::new(ErrorCode::Unavailable));
         };
         Ok(Admitted {
@@ -146,7 +146,7 @@ impl<C: Clone> Admitted<C> {
                 (Err(status), Some(pause))
                     if status.code() == Code::Unavailable && pause < deadline.remaining() =>
                 {
-                    metrics::counter!("gateway_calls_repeated_total").increment(1);
+                    metrics::counter!(crate::meters::CALLS_REPEATED).increment(1);
                     tokio::time::sleep(pause).await;
                 }
                 _ => return answer,

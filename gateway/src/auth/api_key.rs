@@ -35,6 +35,7 @@ use super::client_address::{ClientAddress, Peer};
 use super::key_changes::KeyChanges;
 use super::unknown_keys::{Origin, UnknownKeys};
 use crate::error::ApiError;
+use crate::meters::KEY_CACHE;
 use crate::rate::gcra::Pace;
 use crate::upstream::{Admitted, Deadline, Upstreams};
 
@@ -123,13 +124,16 @@ impl ApiKeys {
         let secret = secret_of(headers).ok_or_else(refusal)?;
         let hash = SecretHash::from(Sha256::digest(secret.expose()));
         if self.refused.contains_key(&hash) {
+            count("refused");
             return Err(refusal());
         }
         if let Some(verified) = self.verified.get(&hash).await
             && !self.is_outdated(&verified)
         {
+            count("cached");
             return Ok(verified.caller.clone());
         }
+        count("asked");
         // Who waits for what another asks takes up as much room.
         let service = self.upstreams.keys.enter()?;
         let origin = self.unknown_keys.origin(peer, headers);
@@ -217,6 +221,11 @@ impl ApiKeys {
             subjects,
         }))
     }
+}
+
+/// Counts where the answer to a key comes from.
+fn count(answer: &'static str) {
+    metrics::counter!(KEY_CACHE, "answer" => answer).increment(1);
 }
 
 /// An answer that breaks its own contract is a fault of ours, not the caller's.

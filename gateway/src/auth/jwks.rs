@@ -127,7 +127,7 @@ impl Jwks {
                     error = with_causes(&**error),
                     "the issuer's keys can't be fetched"
                 );
-                metrics::counter!("gateway_jwks_failures_total").increment(1);
+                metrics::counter!(crate::meters::JWKS_FAILURES).increment(1);
             }
             self.latest.send_modify(|latest| {
                 latest.ended = Some(Instant::now());

@@ -87,7 +87,7 @@ impl KeyChanges {
                     error,
                     "changes of API keys are not heard: a revocation takes up to 5 s"
                 );
-                metrics::gauge!("gateway_key_changes_heard").set(0.0);
+                metrics::gauge!(crate::meters::KEY_CHANGES_HEARD).set(0.0);
                 told = true;
             }
             tokio::time::sleep(RECONNECT_EVERY).await;
@@ -109,7 +109,7 @@ impl KeyChanges {
             .unwrap_or_else(PoisonError::into_inner)
             .outdate_everything();
         tracing::info!("changes of API keys are heard");
-        metrics::gauge!("gateway_key_changes_heard").set(1.0);
+        metrics::gauge!(crate::meters::KEY_CHANGES_HEARD).set(1.0);
         *told = false;
         loop {
             match timeout(PING_AFTER, messages.next()).await {

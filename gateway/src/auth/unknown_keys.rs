@@ -60,7 +60,7 @@ impl UnknownKeys {
         if decision.passes {
             return Ok(());
         }
-        metrics::counter!("gateway_unknown_keys_limited_total").increment(1);
+        metrics::counter!(crate::meters::UNKNOWN_KEYS_LIMITED).increment(1);
         if origin.is_claim && !self.has_told.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 "unknown API keys are limited for an address that tells of other clients behind it: if it is a proxy, \

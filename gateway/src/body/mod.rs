@@ -55,7 +55,7 @@ impl Bodies {
     /// Reads a body. One that is not empty has to be declared as JSON; without one there is nothing to declare.
     pub async fn read(&self, headers: &HeaderMap, body: Body, deadline: Deadline) -> Result<Bytes, ApiError> {
         if self.under_way.count() >= self.max_under_way && self.under_way.end_longest() {
-            metrics::counter!("gateway_bodies_displaced_total").increment(1);
+            metrics::counter!(crate::meters::BODIES_DISPLACED).increment(1);
         }
         let gives_way = Arc::new(Notify::new());
         let _place = self.under_way.begin(Arc::clone(&gives_way));

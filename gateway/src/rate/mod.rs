@@ -16,6 +16,7 @@ use runtime::shutdown::Shutdown;
 use self::gcra::{Allowance, Pace};
 use self::local::LocalLimiter;
 use self::shared::SharedLimiter;
+use crate::meters::RATE_DECISIONS;
 
 /// Limits each account to its rate.
 #[derive(Clone)]
@@ -47,16 +48,15 @@ impl RateLimiter {
     pub async fn take(&self, account_id: &str, own_pace: Option<Pace>) -> Allowance {
         let pace = own_pace.unwrap_or(self.default_pace);
         let remembered_us = self.local.ahead_us(account_id);
-        let decision = match self.shared.take(account_id, pace, remembered_us).await {
+        let (limiter, decision) = match self.shared.take(account_id, pace, remembered_us).await {
             Some(decision) => {
                 self.local.note(account_id, decision);
-                decision
+                ("shared", decision)
             }
-            None => self.local.take(account_id, pace),
+            None => ("local", self.local.take(account_id, pace)),
         };
-        if !decision.passes {
-            metrics::counter!("gateway_rate_limited_total").increment(1);
-        }
+        let outcome = if decision.passes { "passed" } else { "limited" };
+        metrics::counter!(RATE_DECISIONS, "limiter" => limiter, "outcome" => outcome).increment(1);
         Allowance { pace, decision }
     }
 }

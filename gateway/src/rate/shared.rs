@@ -11,9 +11,11 @@ use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, RedisError, Script};
+use redis::{AsyncConnectionConfig, ConnectionAddr, RedisError, Script};
+use runtime::telemetry::{self, TRACE};
 use tokio::sync::Notify;
 use tokio::time::timeout;
+use tracing::Instrument as _;
 
 use super::gcra::{Decision, Pace};
 
@@ -44,6 +46,7 @@ pub(super) struct Connection {
 
 pub(super) struct SharedLimiter {
     client: redis::Client,
+    server: String,
     budget: Duration,
     script: Script,
     pub(super) connection: RwLock<Option<Connection>>,
@@ -53,8 +56,13 @@ pub(super) struct SharedLimiter {
 
 impl SharedLimiter {
     pub(super) fn new(client: redis::Client, budget: Duration) -> Self {
+        let server = match client.get_connection_info().addr() {
+            ConnectionAddr::Tcp(host, _) | ConnectionAddr::TcpTls { host, .. } => host.clone(),
+            other => other.to_string(),
+        };
         Self {
             client,
+            server,
             budget,
             script: Script::new(SCRIPT),
             connection: RwLock::new(None),
@@ -102,7 +110,20 @@ impl SharedLimiter {
     ) -> Result<Decision, RedisError> {
         let mut invocation = self.script.key(format!("{KEY_PREFIX}{account_id}"));
         invocation.arg(&arguments[..]);
-        let (passes, ahead_us): (u8, u64) = invocation.invoke_async(redis).await?;
+        let span = tracing::info_span!(
+            target: TRACE,
+            "redis",
+            otel.name = "EVALSHA",
+            otel.kind = "client",
+            db.system.name = "redis",
+            db.operation.name = "EVALSHA",
+            server.address = self.server,
+        );
+        let answer = invocation.invoke_async(redis).instrument(span.clone()).await;
+        if answer.is_err() {
+            telemetry::fail(&span, "redis");
+        }
+        let (passes, ahead_us): (u8, u64) = answer?;
         Ok(Decision {
             passes: passes == 1,
             ahead_us,
@@ -118,14 +139,14 @@ impl SharedLimiter {
                     self.timeouts.store(0, Ordering::Relaxed);
                     let connection = Connection { number, redis };
                     *self.connection.write().unwrap_or_else(PoisonError::into_inner) = Some(connection);
-                    metrics::gauge!("gateway_rate_limit_shared").set(1.0);
+                    metrics::gauge!(crate::meters::RATE_SHARED).set(1.0);
                     tracing::info!("rate limits are shared through Redis");
                     told = false;
                     self.lost.notified().await;
                 }
                 Err(error) => {
                     if !told {
-                        metrics::gauge!("gateway_rate_limit_shared").set(0.0);
+                        metrics::gauge!(crate::meters::RATE_SHARED).set(0.0);
                         tracing::warn!(%error, "Redis can't be reached: rate limits are kept by each gateway alone");
                         told = true;
                     }
@@ -162,7 +183,7 @@ impl SharedLimiter {
             .take_if(|connection| connection.number == number);
         // Of many requests that fail together, the first one tells.
         if given_up.is_some() {
-            metrics::gauge!("gateway_rate_limit_shared").set(0.0);
+            metrics::gauge!(crate::meters::RATE_SHARED).set(0.0);
             tracing::warn!(
                 reason,
                 "Redis is away: rate limits are kept by each gateway alone"

@@ -1,5 +1,8 @@
-//! What holds for every request and every response, whatever is asked: the request's id, one log line, CORS, no caching,
-//! an answer in JSON to addresses that are none and to our own panics.
+//! What holds for every request and every response, whatever is asked: the request's id, one log line, one span, CORS,
+//! no caching, an answer in JSON to addresses that are none and to our own panics.
+//!
+//! Log, span and metric tell the route and never the path: people put their keys into paths by mistake. A method that is
+//! none of HTTP's own is `_OTHER`: what a caller makes up has no series and no span name of its own.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -13,19 +16,33 @@ use http::header::{CACHE_CONTROL, HOST, ORIGIN};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use proto::error_code::ErrorCode;
 use runtime::ambient::Ambient;
-use runtime::{request_id, telemetry};
-use tracing::Instrument as _;
+use runtime::request_id;
+use runtime::telemetry::{self, REQUEST};
+use tracing::{Instrument as _, Span};
 
 use super::Gateway;
 use super::cors::Cors;
 use crate::error::ApiError;
 use crate::head_refusals;
+use crate::meters::PANICS;
 
 /// The header with the request's id.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static(request_id::HEADER);
 
 /// The field of the request's span that the handlers fill in with the account.
 pub const ACCOUNT_FIELD: &str = "account.id";
+
+/// The same for the id of the API key, which tells nothing of its secret.
+pub const KEY_FIELD: &str = "key.id";
+
+/// Target of the one line of each request.
+const ACCESS: &str = "access";
+
+/// What is told of a request whose caller has left before the answer: no status was sent. (nginx has made the number known.)
+const ABANDONED: u16 = 499;
+
+/// How long requests took, as a metric.
+pub(crate) const DURATION: &str = "http_server_request_duration_seconds";
 
 /// Wraps the answering of a request.
 pub async fn wrap(State(gateway): State<Arc<Gateway>>, request: Request, next: Next) -> Response {
@@ -36,26 +53,31 @@ pub async fn wrap(State(gateway): State<Arc<Gateway>>, request: Request, next: N
         .get::<MatchedPath>()
         .map_or("none", MatchedPath::as_str)
         .to_owned();
+    let method = known(request.method());
     let span = tracing::info_span!(
+        target: REQUEST,
         "request",
-        otel.name = format!("{} {route}", request.method()),
+        otel.name = if method == OTHER { format!("HTTP {route}") } else { format!("{method} {route}") },
         otel.kind = "server",
-        http.request.method = %request.method(),
+        http.request.method = method,
         http.route = route,
         request.id = id,
         account.id = tracing::field::Empty,
+        key.id = tracing::field::Empty,
+        trace_id = tracing::field::Empty,
     );
     telemetry::continue_trace(&span, request.headers());
-    let log = LogLine {
+    let told = Told {
         started: Instant::now(),
-        method: request.method().clone(),
+        method,
         route,
+        span: span.clone(),
         outcome: None,
     };
     let work = async move {
-        let mut log = log;
+        let mut told = told;
         let mut response = answer(&gateway.cors, request, next).await;
-        log.outcome = Some(response.status());
+        told.outcome = Some(response.status());
         gateway.cors.write(origin.as_ref(), response.headers_mut());
         response
             .headers_mut()
@@ -90,7 +112,7 @@ async fn answer(cors: &Cors, request: Request, next: Next) -> Response {
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     answered.unwrap_or_else(|_| {
         tracing::error!("a request panicked");
-        metrics::counter!("gateway_panics_total").increment(1);
+        metrics::counter!(PANICS).increment(1);
         ApiError::new(ErrorCode::Internal).into_response()
     })
 }
@@ -110,30 +132,74 @@ fn is_address(path: &str) -> bool {
     path.split('/').all(|step| step != "." && step != "..")
 }
 
-/// The one line of a request, written when it is answered, or when its caller has left before that. It names the route,
-/// never the address, the query or a header.
-struct LogLine {
+/// What is told of a request when it is answered, or when its caller has left before that: one line, one duration, the end
+/// of its span.
+struct Told {
     started: Instant,
-    method: Method,
+    method: &'static str,
     route: String,
+    span: Span,
     outcome: Option<StatusCode>,
 }
 
-impl Drop for LogLine {
+impl Drop for Told {
     fn drop(&mut self) {
         let took = self.started.elapsed();
-        let status = self
-            .outcome
-            .map_or_else(|| "abandoned".to_owned(), |status| status.as_u16().to_string());
+        let status = self.outcome.map_or(ABANDONED, |status| status.as_u16());
+        telemetry::set(&self.span, "http.response.status_code", i64::from(status));
+        if status == ABANDONED {
+            telemetry::set(&self.span, "error.type", "abandoned");
+        } else if status >= 500 {
+            telemetry::fail(&self.span, status_class(status));
+        }
         tracing::info!(
-            http.response.status_code = status,
-            duration_us = took.as_micros(),
+            target: ACCESS,
+            {
+                http.request.method = self.method,
+                http.route = self.route,
+                http.response.status_code = status,
+                duration_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX)
+            },
             "{} {}",
             self.method,
             self.route,
         );
-        let labels = [("route", self.route.clone()), ("status", status)];
-        metrics::histogram!("gateway_request_duration_seconds", &labels).record(took.as_secs_f64());
+        metrics::histogram!(
+            DURATION,
+            "http_request_method" => self.method,
+            "http_route" => std::mem::take(&mut self.route),
+            "http_response_status_code" => status.to_string()
+        )
+        .record(took.as_secs_f64());
+    }
+}
+
+/// A method that is none of HTTP's own.
+const OTHER: &str = "_OTHER";
+
+/// The method's name.
+fn known(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        Method::CONNECT => "CONNECT",
+        Method::OPTIONS => "OPTIONS",
+        Method::TRACE => "TRACE",
+        Method::PATCH => "PATCH",
+        _ => OTHER,
+    }
+}
+
+/// What went wrong, by the status of our own answer.
+const fn status_class(status: u16) -> &'static str {
+    match status {
+        500 => "500",
+        503 => "503",
+        504 => "504",
+        _ => OTHER,
     }
 }
 
@@ -158,6 +224,14 @@ mod tests {
         }
         for path in ["/..", "/api/../v1", "/.", "/a/./b", "/a/.."] {
             assert!(!is_address(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_made_up_method_has_no_name_of_its_own() {
+        assert_eq!(known(&Method::PATCH), "PATCH");
+        for made_up in ["BREW", "get", "X-1"] {
+            assert_eq!(known(&Method::from_bytes(made_up.as_bytes()).unwrap()), OTHER);
         }
     }
 

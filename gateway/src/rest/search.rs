@@ -18,7 +18,7 @@ use tonic::Status;
 use utoipa::ToSchema;
 
 use super::Gateway;
-use super::envelope::ACCOUNT_FIELD;
+use super::envelope::{ACCOUNT_FIELD, KEY_FIELD};
 use crate::auth::api_key::Caller;
 use crate::auth::client_address::Peer;
 use crate::body::search_body;
@@ -117,7 +117,9 @@ async fn search(gateway: &Gateway, kind: RecordKind, request: Request) -> Respon
         Ok(caller) => caller,
         Err(refusal) => return refusal.into_response(),
     };
-    tracing::Span::current().record(ACCOUNT_FIELD, caller.account_id.as_str());
+    tracing::Span::current()
+        .record(ACCOUNT_FIELD, caller.account_id.as_str())
+        .record(KEY_FIELD, &*caller.key_id);
 
     // 2. Rate limit: from here on, every response tells of it.
     let allowance = gateway.rate.take(caller.account_id.as_str(), caller.pace).await;

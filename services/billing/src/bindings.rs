@@ -43,7 +43,7 @@ pub async fn remove(
     loop {
         let removed = store.remove_bindings(expired, BATCH).await?;
         total += removed;
-        metrics::counter!("billing_bindings_removed_total").increment(removed);
+        metrics::counter!(crate::meters::BINDINGS_REMOVED).increment(removed);
         if removed < BATCH.unsigned_abs() || shutdown.is_draining() {
             return Ok(total);
         }

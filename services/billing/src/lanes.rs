@@ -34,17 +34,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
+use metrics::Gauge;
 use proto::account::AccountId;
-use proto::credits::Charge;
+use proto::credits::{Charge, Operation};
 use runtime::ambient::Ambient;
 use runtime::process::with_causes;
 use runtime::shutdown::Shutdown;
+use runtime::telemetry::{self, TRACE};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, JoinSet};
+use tracing::{Instrument as _, Span};
 
 use crate::billing::BillingError;
 use crate::books::{Charged, Taken};
+use crate::meters;
 use crate::queue::{Group, Queue};
 use crate::store::{Attempt, ChargeError, Decisions, Moment, Store, StoreError};
 
@@ -76,6 +80,8 @@ pub struct Lanes {
 struct Waiting {
     charge: Charge,
     deadline: Instant,
+    /// The call that waits for it.
+    span: Span,
     answer: oneshot::Sender<Result<Charged, BillingError>>,
 }
 
@@ -95,6 +101,8 @@ impl Lanes {
             lanes: config.lanes.max(1) as usize,
             batch: config.batch as usize,
             running: JoinSet::new(),
+            depth: metrics::gauge!(meters::CHARGES_WAITING),
+            busy: metrics::gauge!(meters::LANES_BUSY),
             settler: Arc::new(Settler {
                 store: store.clone(),
                 ambient: ambient.clone(),
@@ -116,6 +124,7 @@ impl Lanes {
         let waiting = Waiting {
             charge,
             deadline,
+            span: Span::current(),
             answer,
         };
         match self.arrivals.try_send(waiting) {
@@ -137,6 +146,9 @@ struct Dispatcher {
     batch: usize,
     /// The lanes that are at work.
     running: JoinSet<Settled>,
+    /// How many charges wait, and how many lanes are at work, as metrics.
+    depth: Gauge,
+    busy: Gauge,
     settler: Arc<Settler>,
 }
 
@@ -148,6 +160,10 @@ struct Settled {
 }
 
 impl Dispatcher {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "metrics are floating point; what waits is far below 2^53"
+    )]
     async fn run(mut self, mut arrivals: mpsc::Receiver<Waiting>) {
         let mut is_open = true;
         let mut arrived = Vec::new();
@@ -165,6 +181,8 @@ impl Dispatcher {
                 Some(settled) = self.running.join_next() => self.finish(settled),
             }
             self.start_groups();
+            self.depth.set(self.queue.waiting() as f64);
+            self.busy.set(self.running.len() as f64);
         }
     }
 
@@ -220,12 +238,14 @@ impl Settler {
             if part.is_empty() {
                 continue;
             }
-            metrics::histogram!("billing_charge_group_size")
+            metrics::histogram!(meters::GROUP_SIZE)
                 .record(f64::from(u32::try_from(part.len()).unwrap_or(u32::MAX)));
-            match self.settle(&part, group.is_apart).await {
+            let settled = self.settle(&part, group.is_apart).instrument(span_of(&part));
+            match settled.await {
                 Ok(decisions) => {
                     for (waiting, decision) in part.into_iter().zip(decisions) {
                         if let Some(outcome) = decision {
+                            count_credits(&waiting.charge, outcome.ok());
                             reply(waiting.answer, outcome.map_err(BillingError::from));
                         } else {
                             let account = waiting.charge.purchase.account.clone();
@@ -244,7 +264,7 @@ impl Settler {
                 }
             }
         }
-        metrics::histogram!("billing_charge_group_seconds").record(begun.elapsed().as_secs_f64());
+        metrics::histogram!(meters::GROUP_SECONDS).record(begun.elapsed().as_secs_f64());
         Settled {
             accounts: group.accounts,
             held,
@@ -302,9 +322,35 @@ impl Settler {
     }
 }
 
+/// The span of a group: a part of the trace of its first charge, and tied to the others.
+fn span_of(group: &[Waiting]) -> Span {
+    let mut callers = group.iter().map(|waiting| &waiting.span);
+    let Some(first) = callers.next().filter(|first| !first.is_none()) else {
+        return Span::none();
+    };
+    let span = tracing::info_span!(target: TRACE, parent: first, "charges", charges = group.len());
+    if !span.is_none() {
+        callers.for_each(|other| telemetry::link(&span, other));
+    }
+    span
+}
+
+/// Counts what was taken.
+fn count_credits(charge: &Charge, charged: Option<Charged>) {
+    let Some(charged) = charged.filter(|charged| charged.taken == Taken::Now) else {
+        return;
+    };
+    let operation = match charge.purchase.operation {
+        Operation::SearchPeople => "search_people",
+        Operation::SearchCompanies => "search_companies",
+    };
+    let credits = u64::try_from(charged.cost).unwrap_or_default();
+    metrics::counter!(meters::CREDITS_CHARGED, "operation" => operation).increment(credits);
+}
+
 /// Refuses a charge that there is no room or no time for.
 fn shed(waiting: Waiting) {
-    metrics::counter!("billing_charges_shed_total").increment(1);
+    metrics::counter!(meters::CHARGES_SHED).increment(1);
     reply(waiting.answer, Err(BillingError::Overloaded));
 }
 
@@ -316,6 +362,6 @@ fn reply(answer: oneshot::Sender<Result<Charged, BillingError>>, result: Result<
         Err(BillingError::Refused(_)) => "refused",
         Err(_) => "failed",
     };
-    metrics::counter!("billing_charges_total", "outcome" => label).increment(1);
+    metrics::counter!(meters::CHARGES, "outcome" => label).increment(1);
     let _ = answer.send(result);
 }

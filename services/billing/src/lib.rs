@@ -30,6 +30,7 @@ pub mod books;
 pub mod config;
 pub mod grpc;
 pub mod lanes;
+pub mod meters;
 pub mod queue;
 pub mod store;
 pub mod verification;

@@ -5,12 +5,14 @@ use std::process::ExitCode;
 use billing::billing::Billing;
 use billing::config::BillingConfig;
 use billing::lanes::Lanes;
+use billing::meters;
 use billing::store::{Store, schema};
 use billing::{bindings, grpc};
 use chrono::TimeDelta;
 use runtime::grpc_server;
 use runtime::process::{self, BoxError, Process, Service};
 use runtime::settings::Settings;
+use runtime::statement;
 
 struct BillingProcess;
 
@@ -26,10 +28,13 @@ impl Service for BillingProcess {
     }
 
     async fn serve(config: BillingConfig, process: Process) -> Result<(), BoxError> {
+        meters::describe();
         let pool = config.database.open(&schema()).await?;
         let condition = process.readiness.condition("the database answers");
         let watching = config.database.watch(condition, process.shutdown.clone());
         process.shutdown.spawn_critical("database watch", watching);
+        let observing = statement::observe_pool(pool.clone(), process.shutdown.clone());
+        process.shutdown.spawn_critical("database connections", observing);
         let (store, ambient, shutdown) = (
             Store::new(pool),
             process.ambient.clone(),

@@ -70,6 +70,12 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
         self.waiting == 0
     }
 
+    /// How many wait.
+    #[must_use]
+    pub const fn waiting(&self) -> usize {
+        self.waiting
+    }
+
     /// Puts it at the end of its account's line. What has to go for it, if there was no room: it may be itself.
     #[must_use = "what had to go is owed an answer"]
     pub fn push(&mut self, account: K, item: T) -> Option<T> {

@@ -9,6 +9,8 @@ use std::time::Duration;
 use proto::key_change::{CHANNEL, KeyChange};
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use runtime::secret::Secret;
+use runtime::telemetry::{self, TRACE};
+use tracing::Instrument as _;
 
 /// Longest wait for Redis.
 const PATIENCE: Duration = Duration::from_millis(250);
@@ -50,12 +52,22 @@ impl Announcer {
                 told => told,
             }
         };
-        let failure = match tokio::time::timeout(PATIENCE, publish).await {
+        let span = tracing::info_span!(
+            target: TRACE,
+            "redis",
+            otel.name = "PUBLISH",
+            otel.kind = "client",
+            db.system.name = "redis",
+            db.operation.name = "PUBLISH",
+        );
+        let told = tokio::time::timeout(PATIENCE, publish).instrument(span.clone());
+        let failure = match told.await {
             Ok(Ok(())) => return,
             Ok(Err(error)) => error.category().to_owned(),
             Err(_) => "no answer in time".to_owned(),
         };
-        metrics::counter!("keys_announcement_failures_total").increment(1);
+        telemetry::fail(&span, "redis");
+        metrics::counter!(crate::meters::ANNOUNCEMENT_FAILURES).increment(1);
         tracing::warn!(
             error = failure,
             "a change of a key could not be announced over Redis: gateways learn of it within 5 s"

@@ -130,7 +130,7 @@ impl Keys {
     /// The active key that this secret belongs to, whose use is noted; none if the secret is of no worth.
     pub async fn verify(&self, secret: &str) -> Result<Option<FoundKey>, KeysError> {
         let outcome = |outcome: &'static str| {
-            metrics::counter!("keys_verifications_total", "outcome" => outcome).increment(1);
+            metrics::counter!(crate::meters::VERIFICATIONS, "outcome" => outcome).increment(1);
         };
         let Some(secret) = ApiKeySecret::parse(secret) else {
             outcome("malformed");

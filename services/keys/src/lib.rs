@@ -22,6 +22,7 @@ pub mod config;
 pub mod grpc;
 pub mod key;
 pub mod keys;
+pub mod meters;
 pub mod pepper_change;
 pub mod secret;
 pub mod store;

@@ -6,12 +6,14 @@ use keys::announce::Announcer;
 use keys::config::KeysConfig;
 use keys::grpc;
 use keys::keys::Keys;
+use keys::meters;
 use keys::pepper_change;
 use keys::store::{Store, schema};
 use keys::usage::Usage;
 use runtime::grpc_server;
 use runtime::process::{self, BoxError, Process, Service};
 use runtime::settings::Settings;
+use runtime::statement;
 
 struct KeysProcess;
 
@@ -27,10 +29,13 @@ impl Service for KeysProcess {
     }
 
     async fn serve(config: KeysConfig, process: Process) -> Result<(), BoxError> {
+        meters::describe();
         let pool = config.database.open(&schema()).await?;
         let condition = process.readiness.condition("the database answers");
         let watching = config.database.watch(condition, process.shutdown.clone());
         process.shutdown.spawn_critical("database watch", watching);
+        let observing = statement::observe_pool(pool.clone(), process.shutdown.clone());
+        process.shutdown.spawn_critical("database connections", observing);
         let keys = Keys {
             store: Store::new(pool),
             announcer: Announcer::new(&config.redis_url)?,

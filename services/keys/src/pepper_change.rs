@@ -82,7 +82,7 @@ impl Progress {
             ("previous", self.previous),
             ("unknown", self.unknown),
         ] {
-            metrics::gauge!("keys_active", "pepper" => pepper).set(keys);
+            metrics::gauge!(crate::meters::ACTIVE, "pepper" => pepper).set(keys);
         }
     }
 }

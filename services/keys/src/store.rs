@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use proto::account::AccountId;
 use proto::rate::Rate;
 use runtime::database::{Schema, is_passing};
+use runtime::statement::{Statement as _, acquire, begin};
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgPool, PgRow};
 use sqlx::{FromRow, Row as _};
@@ -77,7 +78,8 @@ impl Store {
              FROM keys WHERE account_id = $1 ORDER BY created_at DESC, id DESC",
         )
         .bind(account.as_str())
-        .fetch_all(&self.pool)
+        .fetch_all(&mut *acquire(&self.pool).await?)
+        .told("SELECT keys")
         .await?;
         Ok(keys)
     }
@@ -91,10 +93,11 @@ impl Store {
         key: &NewKey,
         max_active_keys: u32,
     ) -> Result<Option<Key>, StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = begin(&self.pool).await?;
         sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))")
             .bind(account.as_str())
             .execute(&mut *transaction)
+            .told("SELECT pg_advisory_xact_lock")
             .await?;
         // A statement of its own, for a snapshot taken after the lock.
         let added = sqlx::query_as(
@@ -112,8 +115,9 @@ impl Store {
         .bind(key.created_at)
         .bind(i64::from(max_active_keys))
         .fetch_optional(&mut *transaction)
+        .told("INSERT keys")
         .await?;
-        transaction.commit().await?;
+        transaction.commit().told("COMMIT").await?;
         Ok(added)
     }
 
@@ -123,7 +127,8 @@ impl Store {
             sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM keys WHERE account_id = $1 AND id = $2)")
                 .bind(account.as_str())
                 .bind(id.as_uuid())
-                .fetch_one(&self.pool)
+                .fetch_one(&mut *acquire(&self.pool).await?)
+                .told("SELECT keys")
                 .await?;
         Ok(exists)
     }
@@ -142,7 +147,8 @@ impl Store {
         .bind(account.as_str())
         .bind(id.as_uuid())
         .bind(name)
-        .fetch_optional(&self.pool)
+        .fetch_optional(&mut *acquire(&self.pool).await?)
+        .told("UPDATE keys")
         .await?;
         Ok(renamed)
     }
@@ -164,7 +170,8 @@ impl Store {
         .bind(account.as_str())
         .bind(id.as_uuid())
         .bind(now)
-        .fetch_optional(&self.pool)
+        .fetch_optional(&mut *acquire(&self.pool).await?)
+        .told("UPDATE keys")
         .await?;
         Ok(revoked)
     }
@@ -188,7 +195,8 @@ impl Store {
         .bind(&secret.prefix)
         .bind(&secret.hashed.hash[..])
         .bind(&secret.hashed.pepper_id)
-        .fetch_optional(&self.pool)
+        .fetch_optional(&mut *acquire(&self.pool).await?)
+        .told("UPDATE keys")
         .await?;
         Ok(replaced)
     }
@@ -202,7 +210,8 @@ impl Store {
              WHERE secret_hash = ANY($1) AND revoked_at IS NULL",
         )
         .bind(hashes)
-        .fetch_optional(&self.pool)
+        .fetch_optional(&mut *acquire(&self.pool).await?)
+        .told("SELECT keys rates")
         .await?;
         Ok(found)
     }
@@ -239,7 +248,8 @@ impl Store {
         .bind(times)
         .bind(hashes)
         .bind(pepper_ids)
-        .execute(&self.pool)
+        .execute(&mut *acquire(&self.pool).await?)
+        .told("UPDATE keys")
         .await?;
         Ok(())
     }
@@ -249,7 +259,8 @@ impl Store {
         let counts = sqlx::query_as(
             "SELECT pepper_id, count(*) FROM keys WHERE revoked_at IS NULL GROUP BY pepper_id",
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&mut *acquire(&self.pool).await?)
+        .told("SELECT keys")
         .await?;
         Ok(counts)
     }
@@ -258,7 +269,8 @@ impl Store {
     pub async fn rate(&self, account: &AccountId) -> Result<Option<Rate>, StoreError> {
         let row = sqlx::query("SELECT requests, window_ms FROM rates WHERE account_id = $1")
             .bind(account.as_str())
-            .fetch_optional(&self.pool)
+            .fetch_optional(&mut *acquire(&self.pool).await?)
+            .told("SELECT rates")
             .await?;
         Ok(row.as_ref().map(read_rate).transpose()?.flatten())
     }
@@ -275,13 +287,15 @@ impl Store {
                 .bind(account.as_str())
                 .bind(i64::from(rate.requests()))
                 .bind(i64::try_from(rate.window().as_millis()).unwrap_or(i64::MAX))
-                .execute(&self.pool)
+                .execute(&mut *acquire(&self.pool).await?)
+                .told("INSERT rates")
                 .await?
             }
             None => {
                 sqlx::query("DELETE FROM rates WHERE account_id = $1")
                     .bind(account.as_str())
-                    .execute(&self.pool)
+                    .execute(&mut *acquire(&self.pool).await?)
+                    .told("DELETE rates")
                     .await?
             }
         };

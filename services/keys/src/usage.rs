@@ -47,7 +47,7 @@ impl Usage {
     /// The same, but for a caller that can do nothing about a failure: it is told by a metric and a log line.
     pub async fn try_flush(&self, store: &Store) {
         if let Err(error) = self.flush(store).await {
-            metrics::counter!("keys_usage_write_failures_total").increment(1);
+            metrics::counter!(crate::meters::USAGE_WRITE_FAILURES).increment(1);
             tracing::warn!(
                 error = with_causes(&error),
                 "uses of keys could not be written yet"

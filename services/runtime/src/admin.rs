@@ -18,8 +18,8 @@ pub(crate) async fn serve(
 ) -> std::io::Result<()> {
     let router = Router::new()
         .route("/livez", get(async || "alive\n"))
-        .route("/readyz", get(readyz).with_state(readiness))
-        .route("/metrics", get(render).with_state(metrics));
+        .route("/readyz", get(readyz).with_state(readiness.clone()))
+        .route("/metrics", get(render).with_state((readiness, metrics)));
     axum::serve(listener, router).await
 }
 
@@ -33,7 +33,8 @@ async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {
     }
 }
 
-async fn render(State(metrics): State<PrometheusHandle>) -> impl IntoResponse {
+async fn render(State((readiness, metrics)): State<(Readiness, PrometheusHandle)>) -> impl IntoResponse {
+    metrics::gauge!("ready").set(if readiness.is_ready() { 1.0 } else { 0.0 });
     (
         [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")],
         metrics.render(),

@@ -19,6 +19,7 @@ use crate::readiness::Condition;
 use crate::secret::Secret;
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
+use crate::statement;
 
 /// What a service asks of its database.
 #[derive(Debug)]
@@ -164,6 +165,7 @@ impl DatabaseConfig {
             ("idle_in_transaction_session_timeout", "10s"),
             ("lock_timeout", "10s"),
         ]);
+        statement::describe(&options);
         Ok(PgPoolOptions::new()
             .max_connections(self.max_connections)
             .acquire_timeout(self.acquire_timeout)

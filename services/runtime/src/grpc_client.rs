@@ -8,21 +8,22 @@ use std::path::PathBuf;
 use std::str::FromStr as _;
 use std::time::Duration;
 
-use opentelemetry::propagation::Injector;
-use tonic::metadata::{Ascii, MetadataKey, MetadataMap, MetadataValue};
+use tonic::metadata::{Ascii, MetadataMap, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Request, Status};
-use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 pub use self::address::{ServiceAddress, ServiceAddresses};
 pub use self::replicas::Replicas;
+use crate::grpc_call::ToldCalls;
 use crate::process::BoxError;
 use crate::request_id;
+use crate::rpc::Side;
 use crate::secret::Secret;
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
+use crate::telemetry;
 
 /// Silence after which the other side is asked if it is still there, and longest wait for its answer: a busy process may
 /// take seconds, and what hangs on a way that leads nowhere is cut off all the sooner, to be tried on a new one.
@@ -33,7 +34,7 @@ const PING_PATIENCE: Duration = Duration::from_secs(5);
 const CONNECT_PATIENCE: Duration = Duration::from_secs(3);
 
 /// A service as the generated clients take it.
-pub type GrpcChannel = InterceptedService<Replicas, CallContext>;
+pub type GrpcChannel = ToldCalls<InterceptedService<Replicas, CallContext>>;
 
 /// Settings of the calls to other processes.
 #[derive(Debug)]
@@ -83,7 +84,10 @@ impl GrpcClientConfig {
         let (replicas, draining) = (Replicas::new(service), shutdown.drain_token());
         let looking = replicas.clone().keep_looking(origins);
         shutdown.spawn(async move { draining.run_until_cancelled(looking).await });
-        Ok(InterceptedService::new(replicas, CallContext { authorization }))
+        describe();
+        let server = addresses.iter().next().and_then(|address| address.uri().host());
+        let calls = InterceptedService::new(replicas, CallContext { authorization });
+        Ok(ToldCalls::new(calls, server.unwrap_or(service)))
     }
 
     fn endpoint(&self, address: &ServiceAddress) -> Result<Endpoint, BoxError> {
@@ -113,6 +117,15 @@ impl GrpcClientConfig {
     }
 }
 
+fn describe() {
+    Side::Client.describe();
+    metrics::describe_gauge!("grpc_client_replicas", "Addresses of a service that calls go to.");
+    metrics::describe_counter!(
+        "grpc_client_calls_not_taken_total",
+        "Calls that a replica did not take and that went to another one."
+    );
+}
+
 /// Puts on every call what goes along with it.
 #[derive(Clone)]
 pub struct CallContext {
@@ -128,20 +141,9 @@ impl Interceptor for CallContext {
         if let Some(id) = request_id::current().and_then(|id| id.parse().ok()) {
             metadata.insert(request_id::HEADER, id);
         }
-        let context = tracing::Span::current().context();
-        opentelemetry::global::get_text_map_propagator(|propagator| {
-            propagator.inject_context(&context, &mut MetadataInjector(metadata));
-        });
+        let mut headers = std::mem::take(metadata).into_headers();
+        telemetry::inject(&mut headers);
+        *metadata = MetadataMap::from_headers(headers);
         Ok(request)
-    }
-}
-
-struct MetadataInjector<'a>(&'a mut MetadataMap);
-
-impl Injector for MetadataInjector<'_> {
-    fn set(&mut self, key: &str, value: String) {
-        if let (Ok(key), Ok(value)) = (MetadataKey::from_str(key), value.parse()) {
-            self.0.insert(key, value);
-        }
     }
 }

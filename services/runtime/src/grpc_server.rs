@@ -11,12 +11,12 @@ use futures::future::BoxFuture;
 use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyStream, StreamBody};
 use tokio_util::sync::CancellationToken;
+use tonic::Status;
 use tonic::body::Body;
 use tonic::metadata::MetadataMap;
 use tonic::service::Routes;
 use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
-use tonic::{Code, Status};
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use tower::{Layer, Service};
@@ -25,13 +25,22 @@ use tracing::Instrument as _;
 use crate::process::{BoxError, Process};
 use crate::readiness::Changes;
 use crate::request_id;
+use crate::rpc::{Call, Side, code_of};
 use crate::service_token::{Denied, Scope, ServiceTokens};
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
-use crate::telemetry;
+use crate::telemetry::{self, REQUEST};
 
 /// What the paths of reflection begin with.
 const REFLECTION: &str = "/grpc.reflection.";
+
+const REFLECTION_METHODS: [&str; 2] = [
+    "grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+    "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+];
+
+/// Calls that were not let in, as a metric.
+const DENIED: &str = "rpc_server_calls_denied_total";
 
 /// Settings of a gRPC server.
 #[derive(Clone, Debug)]
@@ -110,6 +119,12 @@ pub struct GrpcService {
 
 /// Serves until the process drains, then finishes what runs.
 pub async fn serve(process: Process, config: GrpcServerConfig, service: GrpcService) -> Result<(), BoxError> {
+    metrics::describe_counter!(
+        DENIED,
+        "Calls without a token that is known, or whose token may not do this."
+    );
+    metrics::counter!(DENIED).increment(0);
+    Side::Server.describe();
     let (health, health_service) = tonic_health::server::health_reporter();
     process.shutdown.spawn(report_health(
         process.readiness.changes(),
@@ -255,7 +270,7 @@ where
         let caller = match self.layer.admit(&path, request.headers()) {
             Ok(caller) => caller,
             Err(denied) => {
-                metrics::counter!("grpc_server_denied_total").increment(1);
+                metrics::counter!(DENIED).increment(1);
                 tracing::warn!(rpc.method = %path, reason = %denied, "a call was denied");
                 return Box::pin(std::future::ready(Ok(status_of(denied).into_http())));
             }
@@ -267,23 +282,27 @@ where
             .filter(|id| request_id::is_valid(id))
             .unwrap_or_default()
             .to_owned();
+        let method = method_of(&path);
         let span = tracing::info_span!(
-            "grpc",
-            otel.name = %path.trim_start_matches('/'),
+            target: REQUEST,
+            "call",
+            otel.name = method,
             otel.kind = "server",
-            rpc.system = "grpc",
+            rpc.system.name = "grpc",
+            rpc.method = method,
             request.id = %id,
             caller = %caller,
+            trace_id = tracing::field::Empty,
         );
         telemetry::continue_trace(&span, request.headers());
-        let started = Instant::now();
+        let mut call = Call::begin(Side::Server, method.to_owned(), span.clone());
         let stream_ends = path.starts_with(REFLECTION).then(|| self.layer.draining.clone());
         // The clone that was polled ready is the one to call.
         let clone = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, clone);
         let work = async move {
             let response = inner.call(request).await?;
-            observe(path, &response, started.elapsed());
+            call.ends(code_of(&response));
             Ok(match stream_ends {
                 Some(draining) => until_draining(response, draining),
                 None => response,
@@ -324,21 +343,35 @@ fn status_of(denied: Denied) -> Status {
     }
 }
 
-/// Counts and times a call. The status of a refusal stands in the headers; one that comes after a body (streams) is
-/// counted as OK here and told by the method itself.
-fn observe(path: String, response: &Response<Body>, took: Duration) {
-    let code = response
-        .headers()
-        .get(Status::GRPC_STATUS)
-        .map_or(Code::Ok, |value| Code::from_bytes(value.as_bytes()));
-    let labels = [("method", path), ("code", format!("{code:?}"))];
-    metrics::histogram!("grpc_server_duration_seconds", &labels).record(took.as_secs_f64());
-    tracing::debug!(rpc.code = ?code, duration_us = took.as_micros(), "a call was answered");
+/// The method of a path, `package.Service/Method`. Paths of ours are known by their scopes; what else a caller may make up
+/// behind the name of the reflection service has one name.
+fn method_of(path: &str) -> &str {
+    let method = path.trim_start_matches('/');
+    if path.starts_with(REFLECTION) && !REFLECTION_METHODS.contains(&method) {
+        "_OTHER"
+    } else {
+        method
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_made_up_method_has_no_name_of_its_own() {
+        for (path, method) in [
+            ("/keys.v1.KeyService/VerifyKey", "keys.v1.KeyService/VerifyKey"),
+            (
+                "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+                REFLECTION_METHODS[0],
+            ),
+            ("/grpc.reflection.v1.ServerReflection/Other", "_OTHER"),
+            ("/grpc.reflection.x", "_OTHER"),
+        ] {
+            assert_eq!(method_of(path), method);
+        }
+    }
 
     #[test]
     fn deadlines_are_read_in_every_unit() {

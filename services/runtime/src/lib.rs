@@ -6,14 +6,17 @@
 pub mod admin;
 pub mod ambient;
 pub mod database;
+mod grpc_call;
 pub mod grpc_client;
 pub mod grpc_server;
 mod health;
 pub mod process;
 pub mod readiness;
 pub mod request_id;
+mod rpc;
 pub mod secret;
 pub mod service_token;
 pub mod settings;
 pub mod shutdown;
+pub mod statement;
 pub mod telemetry;

@@ -38,6 +38,8 @@ pub trait Service {
     const DEFAULT_LISTEN: &'static str;
     /// Where its admin port listens unless told.
     const DEFAULT_ADMIN_LISTEN: &'static str;
+    /// Whether its callers are strangers, who decide nothing about what it traces.
+    const IS_PUBLIC: bool = false;
     /// Its own settings.
     type Config: Send;
 
@@ -200,7 +202,7 @@ pub fn run<S: Service>() -> ExitCode {
 async fn serve<S: Service>(base: BaseConfig, config: S::Config) -> Result<bool, BoxError> {
     let socket = bind(base.listen)?;
     let admin_listener = bind(base.admin_listen)?.listen(BACKLOG)?;
-    let telemetry = telemetry::start(S::NAME, &base.telemetry)?;
+    let telemetry = telemetry::start(S::NAME, S::IS_PUBLIC, &base.telemetry)?;
     let (shutdown, readiness) = (Shutdown::new(), Readiness::default());
     shutdown.listen_to_signals()?;
     tracing::info!(

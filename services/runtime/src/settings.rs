@@ -27,7 +27,7 @@ mod table;
 mod value;
 
 pub use table::table;
-pub use value::Setting;
+pub use value::{Setting, Share};
 
 /// Where a value came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,6 +13,7 @@ pub mod feed;
 pub mod grpc;
 pub mod host;
 pub mod import;
+pub mod meters;
 pub mod phone;
 pub mod place;
 pub mod plan;

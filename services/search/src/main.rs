@@ -7,10 +7,12 @@ use std::sync::Arc;
 use runtime::grpc_server;
 use runtime::process::{self, BoxError, Process, Service, with_causes};
 use runtime::settings::Settings;
+use runtime::statement;
 use search::config::SearchConfig;
 use search::engine::{Index, IndexError, IndexSettings, Opened};
 use search::feed::Feed;
 use search::grpc::{self, IndexApi, RecordApi, SearchApi};
+use search::meters;
 use search::place::gazetteer::Gazetteer;
 use search::recording::Recorder;
 use search::search::Search;
@@ -35,8 +37,12 @@ impl Service for SearchProcess {
     }
 
     async fn serve(config: SearchConfig, process: Process) -> Result<(), BoxError> {
+        meters::describe();
         let built = process.readiness.condition("the index is built");
-        let store = Store::new(config.database.open(&schema()).await?);
+        let pool = config.database.open(&schema()).await?;
+        let observing = statement::observe_pool(pool.clone(), process.shutdown.clone());
+        process.shutdown.spawn_critical("database connections", observing);
+        let store = Store::new(pool);
         // A feed's index is of no use to another: its positions mean other changes.
         let dir = config.index_dir.join(store.feed().await?.id.to_string());
         let index = tokio::task::spawn_blocking(move || {

@@ -259,7 +259,7 @@ impl Search {
         })
         .await??;
         drop(waiting);
-        metrics::histogram!("search_engine_duration_seconds").record(started.elapsed().as_secs_f64());
+        metrics::histogram!(crate::meters::ENGINE_SECONDS).record(started.elapsed().as_secs_f64());
         Ok((plan, hits))
     }
 

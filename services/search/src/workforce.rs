@@ -78,7 +78,7 @@ impl<T: Clone + Ord> First<T> {
 
 fn tell_if(cut: bool, company: &str, values: &'static str) {
     if cut {
-        metrics::counter!("search_feed_companies_cut_total", "values" => values).increment(1);
+        metrics::counter!(crate::meters::COMPANIES_CUT, "values" => values).increment(1);
         tracing::warn!(
             company.external_id = company,
             values,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 use proto::credits::{Charge, FINGERPRINT_BYTES, Purchase};
 use runtime::database::sqlstate;
+use runtime::statement::{Statement as _, acquire};
 use sqlx::postgres::{PgRow, Postgres};
 use sqlx::{Row as _, Transaction};
 
@@ -92,7 +93,7 @@ impl Store {
             leave(transaction).await;
             return Err(error.into());
         }
-        match transaction.commit().await {
+        match transaction.commit().told("COMMIT").await {
             Ok(()) => Ok(decisions),
             Err(error) if is_undone(&error) => Err(error.into()),
             Err(error) => Err(ChargeError::Unsure {
@@ -115,7 +116,7 @@ impl Store {
         .bind(operation_number(purchase.operation))
         .bind(purchase.idempotency.as_ref().map(|idempotency| &idempotency.key))
         .bind(moment.bindings_expired)
-        .fetch_one(&self.pool)
+        .fetch_one(&mut *acquire(&self.pool).await?).told("SELECT accounts idempotency_bindings")
         .await?;
         let mut books = Books::default();
         if let Some(balance) = row.try_get("balance")? {
@@ -166,6 +167,7 @@ async fn lock(
     let rows = sqlx::query_as::<_, (String, Option<i64>)>(statement)
         .bind(accounts)
         .fetch_all(&mut **transaction)
+        .told("SELECT accounts")
         .await?;
     Ok(rows.into_iter().collect())
 }
@@ -208,6 +210,7 @@ async fn look_up(
     .bind(keys.collect::<Vec<_>>())
     .bind(moment.bindings_expired)
     .fetch_all(&mut **transaction)
+    .told("SELECT ledger_entries idempotency_bindings")
     .await?;
     for row in &rows {
         let place: i64 = row.try_get("n")?;
@@ -284,7 +287,7 @@ async fn write(
     .bind(moment.bindings_expired)
     .bind(accounts)
     .bind(balances)
-    .execute(&mut **transaction)
+    .execute(&mut **transaction).told("INSERT ledger_entries idempotency_bindings UPDATE accounts")
     .await?;
     Ok(())
 }

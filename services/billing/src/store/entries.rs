@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use proto::credits::{LedgerPage, Operation};
+use runtime::statement::{Statement as _, acquire};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
@@ -85,7 +86,8 @@ impl Store {
         .bind(page.account.as_str())
         .bind(page.before.unwrap_or(i64::MAX))
         .bind(i64::from(page.size) + 1)
-        .fetch_all(&self.pool)
+        .fetch_all(&mut *acquire(&self.pool).await?)
+        .told("SELECT ledger_entries")
         .await?;
         let size = usize::try_from(page.size).unwrap_or(0);
         let entries = rows.iter().take(size).map(read_entry).collect::<Result<_, _>>()?;
@@ -110,7 +112,7 @@ impl Store {
         .bind(account)
         .bind(entry)
         .bind(at_most)
-        .fetch_all(&self.pool)
+        .fetch_all(&mut *acquire(&self.pool).await?).told("SELECT ledger_entries accounts")
         .await?;
         let read = |row: &PgRow| {
             Ok::<_, sqlx::Error>(WrittenEntry {
@@ -133,7 +135,7 @@ impl Store {
         )
         .bind(account)
         .bind(at_most)
-        .fetch_all(&self.pool)
+        .fetch_all(&mut *acquire(&self.pool).await?).told("SELECT accounts ledger_entries")
         .await?;
         let read = |row: &PgRow| {
             Ok::<_, sqlx::Error>(KeptBalance {

@@ -8,12 +8,12 @@ mod entries;
 mod postings;
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use chrono::{DateTime, Utc};
 use proto::account::AccountId;
 use proto::credits::Operation;
 use runtime::database::{Schema, is_passing};
+use runtime::statement::{Statement as _, acquire, begin};
 use sqlx::Transaction;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgPool, Postgres};
@@ -71,7 +71,8 @@ impl Store {
     pub async fn balance(&self, account: &AccountId) -> Result<i64, StoreError> {
         let balance = sqlx::query_scalar("SELECT balance FROM accounts WHERE account_id = $1")
             .bind(account.as_str())
-            .fetch_optional(&self.pool)
+            .fetch_optional(&mut *acquire(&self.pool).await?)
+            .told("SELECT accounts")
             .await?;
         Ok(balance.unwrap_or(0))
     }
@@ -87,16 +88,14 @@ impl Store {
         )
         .bind(expired)
         .bind(at_most)
-        .execute(&self.pool)
+        .execute(&mut *acquire(&self.pool).await?)
+        .told("DELETE idempotency_bindings")
         .await?;
         Ok(removed.rows_affected())
     }
 
     async fn begin(&self) -> Result<Transaction<'static, Postgres>, StoreError> {
-        let started = Instant::now();
-        let transaction = self.pool.begin().await;
-        metrics::histogram!("billing_connection_wait_seconds").record(started.elapsed().as_secs_f64());
-        Ok(transaction?)
+        Ok(begin(&self.pool).await?)
     }
 }
 

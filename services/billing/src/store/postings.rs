@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use proto::account::AccountId;
 use proto::credits::{Adjustment, Grant, MAX_BALANCE, Refund};
+use runtime::statement::Statement as _;
 use sqlx::postgres::Postgres;
 use sqlx::{Row as _, Transaction};
 
@@ -69,6 +70,7 @@ impl Store {
                 .bind(grant.account.as_str())
                 .bind(&grant.id)
                 .fetch_optional(&mut *held.transaction)
+                .told("SELECT ledger_entries")
                 .await?;
         match before {
             Some(amount) if amount == grant.amount => return Ok(held.replay(amount)),
@@ -92,6 +94,7 @@ impl Store {
         .bind(refund.account.as_str())
         .bind(refund.entry)
         .fetch_optional(&mut *held.transaction)
+        .told("SELECT ledger_entries")
         .await?;
         if let Some(amount) = before {
             return Ok(held.replay(amount));
@@ -103,6 +106,7 @@ impl Store {
         .bind(refund.account.as_str())
         .bind(refund.entry)
         .fetch_optional(&mut *held.transaction)
+        .told("SELECT ledger_entries")
         .await?;
         let charge = charge.ok_or(PostingError::NoSuchEntry)?;
         let taken: i64 = charge.try_get("taken")?;
@@ -125,6 +129,7 @@ impl Store {
         .bind(adjustment.account.as_str())
         .bind(&adjustment.id)
         .fetch_optional(&mut *held.transaction)
+        .told("SELECT ledger_entries")
         .await?;
         match before {
             Some(before) if before == (adjustment.amount, adjustment.entry) => {
@@ -139,6 +144,7 @@ impl Store {
         .bind(adjustment.account.as_str())
         .bind(adjustment.entry)
         .fetch_one(&mut *held.transaction)
+        .told("SELECT ledger_entries")
         .await?;
         if !is_there {
             return Err(PostingError::NoSuchEntry);
@@ -157,10 +163,12 @@ impl Store {
         sqlx::query("INSERT INTO accounts (account_id, balance) VALUES ($1, 0) ON CONFLICT DO NOTHING")
             .bind(account.as_str())
             .execute(&mut *transaction)
+            .told("INSERT accounts")
             .await?;
         let balance = sqlx::query_scalar("SELECT balance FROM accounts WHERE account_id = $1 FOR UPDATE")
             .bind(account.as_str())
             .fetch_one(&mut *transaction)
+            .told("SELECT accounts")
             .await?;
         Ok(Held {
             transaction,
@@ -212,8 +220,9 @@ impl Held<'_> {
         .bind(reference.corrects)
         .bind(reference.adjustment)
         .execute(&mut *self.transaction)
+        .told("INSERT ledger_entries UPDATE accounts")
         .await?;
-        self.transaction.commit().await?;
+        self.transaction.commit().told("COMMIT").await?;
         Ok(Posted {
             amount,
             balance,

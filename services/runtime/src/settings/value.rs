@@ -57,6 +57,36 @@ impl Setting for SocketAddr {
     }
 }
 
+/// A share of a whole, from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share(f64);
+
+impl Share {
+    /// All of it.
+    pub const ALL: Self = Self(1.0);
+
+    /// The number.
+    #[must_use]
+    pub const fn number(self) -> f64 {
+        self.0
+    }
+}
+
+impl Setting for Share {
+    const FORM: &'static str = "0..1";
+    fn parse(text: &str) -> Result<Self, String> {
+        let number: f64 = text.parse().map_err(|_| "is no number".to_owned())?;
+        if (0.0..=1.0).contains(&number) {
+            Ok(Self(number))
+        } else {
+            Err("is not from 0 to 1".to_owned())
+        }
+    }
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+}
+
 /// Comma-separated.
 impl Setting for Vec<String> {
     const FORM: &'static str = "TEXT,TEXT...";

@@ -186,6 +186,12 @@ impl Index {
         Ok(())
     }
 
+    /// Bytes that are left on the disk of the index; none if the system does not tell.
+    #[must_use]
+    pub fn free_bytes(&self) -> Option<u64> {
+        self.place.free_bytes()
+    }
+
     /// Whether somebody has removed its directory. What was open is still searched, but nothing can be written any more.
     #[must_use]
     pub fn is_gone(&self) -> bool {

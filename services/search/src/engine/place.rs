@@ -60,6 +60,12 @@ impl Drop for Turn {
 }
 
 impl Place {
+    /// Bytes that are left on its disk for who is not the administrator; none if the system does not tell.
+    pub(super) fn free_bytes(&self) -> Option<u64> {
+        let disk = rustix::fs::statvfs(&self.root).ok()?;
+        disk.f_bavail.checked_mul(disk.f_frsize)
+    }
+
     /// Makes the directory if it is not there and locks it.
     pub(super) fn lock(root: &Path) -> Result<Self, IndexError> {
         fs::create_dir_all(root).map_err(|error| IndexError::io(root, error))?;

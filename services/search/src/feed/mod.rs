@@ -34,6 +34,7 @@ use runtime::shutdown::Shutdown;
 use tokio::sync::Mutex;
 
 use crate::engine::{Index, IndexError, IndexStatus, Rebuild};
+use crate::meters;
 use crate::store::changes::Lag;
 use crate::store::{Store, StoreError};
 
@@ -156,7 +157,7 @@ impl Feed {
                         tracing::error!(error = %with_causes(&error), "the directory of the index was removed");
                         return;
                     }
-                    metrics::counter!("search_feed_errors_total").increment(1);
+                    metrics::counter!(meters::FEED_ERRORS).increment(1);
                     tracing::warn!(error = %with_causes(&error), "the index does not follow the records now");
                     pause = (pause * 2).min(LONGEST_PAUSE);
                     pause
@@ -173,9 +174,9 @@ impl Feed {
     pub async fn observe(self: Arc<Self>) {
         loop {
             let index = Arc::clone(&self.index);
-            match tokio::task::spawn_blocking(move || index.status()).await {
-                Ok(Ok(status)) => observe(&status),
-                Ok(Err(error)) => {
+            match tokio::task::spawn_blocking(move || Ok((index.status()?, index.free_bytes()))).await {
+                Ok(Ok((status, free_bytes))) => observe(&status, free_bytes),
+                Ok(Err::<_, IndexError>(error)) => {
                     tracing::warn!(error = %with_causes(&error), "the index can't be looked at");
                 }
                 Err(error) => tracing::error!(%error, "looking at the index failed"),
@@ -364,12 +365,11 @@ impl Feed {
         } else {
             self.store.lag(position, self.ambient.now()).await?
         };
-        metrics::gauge!("search_feed_position").set(position as f64);
-        metrics::gauge!("search_feed_lag_changes").set(lag.changes as f64);
+        metrics::gauge!(meters::FEED_POSITION).set(position as f64);
+        metrics::gauge!(meters::FEED_LAG_CHANGES).set(lag.changes as f64);
         let age = lag.age.unwrap_or_default();
-        metrics::gauge!("search_feed_lag_seconds").set(age.num_milliseconds() as f64 / 1000.0);
-        metrics::gauge!("search_feed_last_contact_timestamp_seconds")
-            .set(self.ambient.now().timestamp() as f64);
+        metrics::gauge!(meters::FEED_LAG_SECONDS).set(age.num_milliseconds() as f64 / 1000.0);
+        metrics::gauge!(meters::FEED_LAST_CONTACT).set(self.ambient.now().timestamp() as f64);
         Ok(())
     }
 
@@ -404,11 +404,14 @@ enum Advance {
     clippy::cast_precision_loss,
     reason = "metrics are floating point; counts are far below 2^53"
 )]
-fn observe(status: &IndexStatus) {
+fn observe(status: &IndexStatus, free_bytes: Option<u64>) {
+    if let Some(bytes) = free_bytes {
+        metrics::gauge!(meters::DISK_FREE).set(bytes as f64);
+    }
     for (kind, status) in [("company", status.companies), ("person", status.people)] {
-        metrics::gauge!("search_index_documents", "kind" => kind).set(status.documents as f64);
-        metrics::gauge!("search_index_segments", "kind" => kind).set(status.segments as f64);
-        metrics::gauge!("search_index_bytes", "kind" => kind).set(status.bytes as f64);
-        metrics::gauge!("search_index_merges", "kind" => kind).set(status.merges as f64);
+        metrics::gauge!(meters::INDEX_DOCUMENTS, "kind" => kind).set(status.documents as f64);
+        metrics::gauge!(meters::INDEX_SEGMENTS, "kind" => kind).set(status.segments as f64);
+        metrics::gauge!(meters::INDEX_BYTES, "kind" => kind).set(status.bytes as f64);
+        metrics::gauge!(meters::INDEX_MERGES, "kind" => kind).set(status.merges as f64);
     }
 }

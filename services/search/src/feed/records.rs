@@ -163,7 +163,7 @@ impl Target {
 
 /// Counts documents that are written: divided by the records that changed, it tells how often each is.
 fn count(kind: &'static str, documents: usize) {
-    metrics::counter!("search_feed_documents_total", "kind" => kind).increment(documents as u64);
+    metrics::counter!(crate::meters::FEED_DOCUMENTS, "kind" => kind).increment(documents as u64);
 }
 
 /// The companies with these external ids.

@@ -15,6 +15,7 @@
 //! database is put back to an older state.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use runtime::statement::{Statement as _, acquire, begin};
 use sqlx::{FromRow, PgConnection};
 use uuid::Uuid;
 
@@ -73,6 +74,7 @@ pub(super) async fn append(
     sqlx::query("SELECT pg_advisory_xact_lock($1)")
         .bind(LOCK)
         .execute(&mut *connection)
+        .told("SELECT pg_advisory_xact_lock")
         .await?;
     sqlx::query_scalar(
         "WITH added AS (
@@ -98,6 +100,7 @@ pub(super) async fn append(
     )
     .bind(now)
     .fetch_one(connection)
+    .told("INSERT changes")
     .await
 }
 
@@ -107,6 +110,7 @@ pub(super) async fn feed(connection: &mut PgConnection) -> Result<Feed, sqlx::Er
         "SELECT id, pruned_to, GREATEST(pruned_to, (SELECT max(seq) FROM changes)) AS position FROM feed",
     )
     .fetch_one(connection)
+    .told("SELECT feed")
     .await
 }
 
@@ -133,7 +137,8 @@ impl Store {
                     (SELECT changed_at FROM changes WHERE seq > $1 ORDER BY seq LIMIT 1)",
         )
         .bind(position)
-        .fetch_one(&self.pool)
+        .fetch_one(&mut *acquire(&self.pool).await?)
+        .told("SELECT changes")
         .await?;
         Ok(Lag {
             changes,
@@ -145,7 +150,7 @@ impl Store {
     ///
     /// It stops at the first one that is younger: clocks of several processes may differ, the front stays a front.
     pub async fn prune(&self, before: DateTime<Utc>, limit: i64) -> Result<i64, StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = begin(&self.pool).await?;
         let dropped = sqlx::query_scalar(
             "WITH front AS (SELECT seq, changed_at FROM changes ORDER BY seq LIMIT $2),
                   dropped AS (
@@ -164,6 +169,7 @@ impl Store {
         .bind(before)
         .bind(limit)
         .fetch_one(&mut *transaction)
+        .told("DELETE changes")
         .await?;
         transaction.commit().await?;
         Ok(dropped)

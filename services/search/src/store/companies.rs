@@ -1,5 +1,6 @@
 //! Statements on companies.
 
+use runtime::statement::Statement as _;
 use sqlx::PgConnection;
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
@@ -94,7 +95,10 @@ pub(super) async fn insert(
          ON CONFLICT (external_id) DO NOTHING
          RETURNING id, external_id",
     );
-    let rows = bind(query, puts).fetch_all(connection).await?;
+    let rows = bind(query, puts)
+        .fetch_all(connection)
+        .told("INSERT companies")
+        .await?;
     rows.iter().map(WrittenCompany::from_row).collect()
 }
 
@@ -108,6 +112,7 @@ pub(super) async fn lock(
     )
     .bind(external_ids)
     .fetch_all(connection)
+    .told("SELECT companies")
     .await
 }
 
@@ -142,7 +147,11 @@ pub(super) async fn update(
          RETURNING known.id, known.external_id",
     );
     let given: Vec<bool> = puts.iter().map(|put| put.updated_at_given).collect();
-    let rows = bind(query, puts).bind(given).fetch_all(connection).await?;
+    let rows = bind(query, puts)
+        .bind(given)
+        .fetch_all(connection)
+        .told("UPDATE companies")
+        .await?;
     rows.iter().map(WrittenCompany::from_row).collect()
 }
 
@@ -154,6 +163,7 @@ pub(super) async fn delete(
     sqlx::query_as("DELETE FROM companies WHERE external_id = ANY($1) RETURNING id, external_id")
         .bind(external_ids)
         .fetch_all(connection)
+        .told("DELETE companies")
         .await
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use runtime::statement::Statement as _;
 use sqlx::PgConnection;
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
@@ -75,7 +76,10 @@ pub(super) async fn insert(
          ON CONFLICT (external_id) DO NOTHING
          RETURNING id, external_id, company_external_id",
     );
-    let rows = bind(query, puts).fetch_all(connection).await?;
+    let rows = bind(query, puts)
+        .fetch_all(connection)
+        .told("INSERT people")
+        .await?;
     rows.iter().map(WrittenPerson::from_row).collect()
 }
 
@@ -90,6 +94,7 @@ pub(super) async fn lock(
     )
     .bind(external_ids)
     .fetch_all(connection)
+    .told("SELECT people")
     .await?;
     Ok(known.into_iter().collect())
 }
@@ -119,7 +124,11 @@ pub(super) async fn update(
          RETURNING known.id, known.external_id, known.company_external_id",
     );
     let given: Vec<bool> = puts.iter().map(|put| put.updated_at_given).collect();
-    let rows = bind(query, puts).bind(given).fetch_all(connection).await?;
+    let rows = bind(query, puts)
+        .bind(given)
+        .fetch_all(connection)
+        .told("UPDATE people")
+        .await?;
     rows.iter().map(WrittenPerson::from_row).collect()
 }
 
@@ -133,6 +142,7 @@ pub(super) async fn delete(
     )
     .bind(external_ids)
     .fetch_all(connection)
+    .told("DELETE people")
     .await
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 use proto::account::AccountId;
 use runtime::database::sqlstate;
+use runtime::statement::{Statement as _, acquire, begin};
 use uuid::Uuid;
 
 use super::{Store, StoreError};
@@ -26,7 +27,7 @@ impl Store {
         person: Uuid,
         now: DateTime<Utc>,
     ) -> Result<Option<Reveal>, StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = begin(&self.pool).await?;
         let noted = sqlx::query(
             "INSERT INTO reveals (account_id, person_id, revealed_at)
              SELECT $1, id, $3 FROM people WHERE id = $2
@@ -36,6 +37,7 @@ impl Store {
         .bind(person)
         .bind(now)
         .execute(&mut *transaction)
+        .told("INSERT reveals people")
         .await;
         match noted {
             Ok(_) => {}
@@ -51,8 +53,9 @@ impl Store {
         .bind(account.as_str())
         .bind(person)
         .fetch_optional(&mut *transaction)
+        .told("SELECT reveals people")
         .await?;
-        transaction.commit().await?;
+        transaction.commit().told("COMMIT").await?;
         Ok(reveal.map(|(email, revealed_at)| Reveal { email, revealed_at }))
     }
 
@@ -69,7 +72,8 @@ impl Store {
         )
         .bind(account.as_str())
         .bind(people)
-        .fetch_all(&self.pool)
+        .fetch_all(&mut *acquire(&self.pool).await?)
+        .told("SELECT reveals people")
         .await?;
         Ok(revealed.into_iter().collect())
     }
@@ -83,7 +87,8 @@ impl Store {
              WHERE reveals.account_id = $1 AND people.email IS NOT NULL",
         )
         .bind(account.as_str())
-        .fetch_all(&self.pool)
+        .fetch_all(&mut *acquire(&self.pool).await?)
+        .told("SELECT reveals people")
         .await?)
     }
 }

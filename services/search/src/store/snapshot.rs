@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use futures::{Stream, TryStreamExt as _};
+use runtime::statement::Statement as _;
 use sqlx::{FromRow, Postgres, Transaction};
 use uuid::Uuid;
 
@@ -65,6 +66,7 @@ impl Store {
             .bind(PATIENCE.as_millis().to_string())
             .bind("idle_in_transaction_session_timeout")
             .execute(&mut *transaction)
+            .told("SELECT set_config")
             .await?;
         Ok(Snapshot { transaction })
     }
@@ -84,6 +86,7 @@ impl Snapshot {
         .bind(position)
         .bind(limit)
         .fetch_all(&mut *self.transaction)
+        .told("SELECT changes")
         .await?;
         Ok(rows
             .into_iter()
@@ -106,6 +109,7 @@ impl Snapshot {
         let rows: Vec<CompanyRow> = sqlx::query_as("SELECT * FROM companies WHERE external_id = ANY($1)")
             .bind(external_ids)
             .fetch_all(&mut *self.transaction)
+            .told("SELECT companies")
             .await?;
         Ok(rows.into_iter().map(Company::from).collect())
     }
@@ -121,6 +125,7 @@ impl Snapshot {
                 .bind(after.unwrap_or(Uuid::nil()))
                 .bind(limit)
                 .fetch_all(&mut *self.transaction)
+                .told("SELECT companies")
                 .await?;
         Ok(rows.into_iter().map(Company::from).collect())
     }
@@ -130,6 +135,7 @@ impl Snapshot {
         let rows: Vec<PersonRow> = sqlx::query_as("SELECT * FROM people WHERE id = ANY($1)")
             .bind(ids)
             .fetch_all(&mut *self.transaction)
+            .told("SELECT people")
             .await?;
         Ok(rows.into_iter().map(Person::from).collect())
     }
@@ -157,7 +163,7 @@ impl Snapshot {
              SELECT * FROM people
              WHERE NOT EXISTS (SELECT FROM companies WHERE companies.external_id = people.company_external_id)",
         )
-        .execute(&mut *self.transaction)
+        .execute(&mut *self.transaction).told("DECLARE people")
         .await?;
         Ok(())
     }
@@ -166,7 +172,10 @@ impl Snapshot {
     pub async fn next_people_alone(&mut self, limit: usize) -> Result<Vec<Person>, StoreError> {
         // The number can't be bound.
         let fetch = sqlx::AssertSqlSafe(format!("FETCH FORWARD {limit} FROM people_alone"));
-        let rows: Vec<PersonRow> = sqlx::query_as(fetch).fetch_all(&mut *self.transaction).await?;
+        let rows: Vec<PersonRow> = sqlx::query_as(fetch)
+            .fetch_all(&mut *self.transaction)
+            .told("FETCH people")
+            .await?;
         Ok(rows.into_iter().map(Person::from).collect())
     }
 

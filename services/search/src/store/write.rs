@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use runtime::statement::{Statement as _, begin};
 use sqlx::PgConnection;
 
 use super::changes::{self, NewChange};
@@ -96,7 +97,7 @@ impl Store {
 
     /// One try; none if a record was deleted by another writer in the middle of it.
     async fn try_write(&self, batch: &Batch, now: DateTime<Utc>) -> Result<Option<Written>, sqlx::Error> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = begin(&self.pool).await?;
         let mut tally = Tally::default();
         if !write_companies(&mut transaction, batch, &mut tally).await?
             || !write_people(&mut transaction, batch, &mut tally).await?
@@ -108,7 +109,7 @@ impl Store {
         } else {
             changes::append(&mut transaction, &tally.changes, now).await?
         };
-        transaction.commit().await?;
+        transaction.commit().told("COMMIT").await?;
         Ok(Some(tally.written))
     }
 }
