@@ -8,6 +8,7 @@ mod docs;
 mod env;
 mod fuzz;
 mod logs;
+mod observability;
 mod status;
 mod steps;
 mod test;

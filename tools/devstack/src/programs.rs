@@ -36,6 +36,10 @@ pub(crate) enum Need {
     CxxCompiler,
     /// A reverse proxy, to compare with.
     Nginx,
+    /// Go, to build what is there in no package.
+    Go,
+    /// Prometheus and its tool.
+    Prometheus,
 }
 
 impl Need {
@@ -47,6 +51,8 @@ impl Need {
             Self::Python => runs("python3", &["-c", "import venv, ensurepip"]),
             Self::CxxCompiler => on_path("c++").is_some(),
             Self::Nginx => on_path("nginx").is_some(),
+            Self::Go => on_path("go").is_some(),
+            Self::Prometheus => on_path("prometheus").is_some() && on_path("promtool").is_some(),
         }
     }
 
@@ -58,6 +64,8 @@ impl Need {
             Self::Python => "Python 3 with venv",
             Self::CxxCompiler => "a C++ compiler",
             Self::Nginx => "nginx",
+            Self::Go => "Go",
+            Self::Prometheus => "Prometheus",
         }
     }
 
@@ -69,6 +77,8 @@ impl Need {
             Self::Python => &["python3", "python3-venv"],
             Self::CxxCompiler => &["g++"],
             Self::Nginx => &["nginx"],
+            Self::Go => &["golang"],
+            Self::Prometheus => &["prometheus"],
         }
     }
 
@@ -80,6 +90,8 @@ impl Need {
             Self::Python => "python",
             Self::CxxCompiler => "gcc",
             Self::Nginx => "nginx",
+            Self::Go => "go",
+            Self::Prometheus => "prometheus",
         }
     }
 }

@@ -12,7 +12,7 @@ use rand::rngs::SysRng;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::steps::Steps;
-use super::{cargo, test_containers};
+use super::{cargo, observability, test_containers};
 use crate::error::{Error, Tried as _};
 use crate::programs::{Need, provide};
 use crate::stack::{NESTED, Stack, reap_nested};
@@ -47,6 +47,11 @@ pub(super) struct Test {
     )]
     compose: Option<String>,
 
+    /// Only what needs programs of others: one trace in Jaeger by way of an OpenTelemetry Collector, every question of the
+    /// dashboards and every alert in Prometheus. Builds them once
+    #[arg(long, conflicts_with_all = ["size", "package", "filter", "compose"])]
+    observability: bool,
+
     /// The number that such a run has told, for the requests or the faults of that run
     #[arg(long, value_name = "NUMBER", requires = "size")]
     seed: Option<u32>,
@@ -71,6 +76,11 @@ impl Test {
         }
         let steps = Steps::begin();
         provide(&[Need::Postgres, Need::Redis])?;
+        let programs = if self.observability {
+            observability::programs(&steps)?
+        } else {
+            Vec::new()
+        };
         steps.tell("building everything; the first time this takes minutes");
         cargo::build_all()?;
         steps.tell("starting a Postgres and a Redis for the tests");
@@ -107,6 +117,11 @@ impl Test {
                 .args(["--test", "faults", "--", "--nocapture", "--test-threads=1"])
                 .env("DS_TEST__FAULT_ROUNDS", FAULT_ROUNDS.to_string())
                 .env("DS_TEST__FAULT_SEED", seed.to_string());
+        }
+        if self.observability {
+            command
+                .args(["--test", "telemetry", "--", "--ignored"])
+                .envs(programs);
         }
         let status = command
             .env("DATABASE_URL", stores.cluster_url()?)

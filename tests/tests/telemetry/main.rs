@@ -1,0 +1,43 @@
+//! What a running system tells of itself: logs, traces, metrics, and that dashboards, alerts and the runbook speak of what
+//! is there.
+
+mod breaks;
+mod collectors;
+mod exported;
+mod files;
+mod lines;
+mod observability;
+mod otlp;
+mod promql;
+mod trace;
+
+use std::time::{Duration, Instant};
+
+use devstack::Part;
+use system_tests::World;
+
+/// Longest wait for what comes by itself; tests hold no time.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
+    }
+}
+
+/// What a process tells by its metrics.
+fn metrics(world: &World, part: impl Into<Part>) -> String {
+    let address = world.stack.admin_address(part).unwrap();
+    let answer = reqwest::blocking::get(format!("{address}/metrics"));
+    answer.and_then(reqwest::blocking::Response::text).unwrap()
+}
+
+/// The value of a series, by its name and labels as they are told: `ready`, `trace_spans_total{outcome="exported"}`.
+fn value(metrics: &str, series: &str) -> Option<f64> {
+    let of_series = |line: &str| line.strip_prefix(series)?.strip_prefix(' ')?.parse().ok();
+    metrics.lines().find_map(of_series)
+}
