@@ -14,7 +14,7 @@ use system_tests::World;
 use crate::exported::use_all;
 use crate::files::{alerts, folder, questions};
 use crate::otlp::Span;
-use crate::trace::{TRACE, assert_whole, search_in_a_trace, traced};
+use crate::trace::{TRACE, assert_whole, is_complete, search_in_a_trace, traced};
 use crate::until;
 
 /// Panels that stay empty while all is well.
@@ -113,13 +113,13 @@ impl Traces {
             let attributes: BTreeMap<String, String> =
                 tags.map(|tag| (text(&tag["key"]), text(&tag["value"]))).collect();
             let parent = span["references"].as_array().into_iter().flatten();
-            let parent = parent
+            let mut parent = parent
                 .filter(|reference| reference["refType"] == "CHILD_OF")
                 .map(|reference| text(&reference["spanID"]));
             Span {
                 trace: text(&span["traceID"]),
                 id: text(&span["spanID"]),
-                parent: parent.last().unwrap_or_default(),
+                parent: parent.next_back().unwrap_or_default(),
                 name: text(&span["operationName"]),
                 kind: attributes
                     .get("span.kind")
@@ -145,12 +145,9 @@ fn one_search_is_one_trace_in_jaeger_by_way_of_the_collector() {
     let world = traced(&traces.address, Options::new());
     let account = world.account();
     search_in_a_trace(&world, &account);
-    let mut seen = 0;
-    let spans = until("the spans have come, and no more of them", || {
+    let spans = until("the spans have come", || {
         let spans = traces.trace(TRACE);
-        let is_all = spans.len() >= 14 && spans.len() == seen;
-        seen = spans.len();
-        is_all.then_some(spans)
+        is_complete(&spans).then_some(spans)
     });
     assert_whole(&spans);
     drop(traces);

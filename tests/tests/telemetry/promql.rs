@@ -1,4 +1,4 @@
-//! As much of PromQL as it takes to know of which metrics and labels an expression speaks.
+//! As much of `PromQL` as it takes to know of which metrics and labels an expression speaks.
 
 use std::collections::BTreeSet;
 

@@ -112,6 +112,16 @@ pub(crate) fn search_in_a_trace(world: &World, account: &Account) {
     assert_eq!(found.expect(200).total(), 1);
 }
 
+/// Whether all parts have come: each process sends its own, in its own time.
+pub(crate) fn is_complete(spans: &[Span]) -> bool {
+    let has = |(service, kind, name, _): &(&str, &str, &str, &str)| {
+        let of_it = |span: &Span| span.service == *service && span.kind == *kind && span.name == *name;
+        spans.iter().any(of_it)
+    };
+    let is_tied = |span: &Span| span.parent == CALLER || spans.iter().any(|other| other.id == span.parent);
+    PARTS.iter().all(has) && spans.iter().all(is_tied)
+}
+
 /// The spans are those of such a search, and tied together as it went.
 pub(crate) fn assert_whole(spans: &[Span]) {
     let shown = || {
@@ -186,7 +196,7 @@ fn one_search_is_one_trace_in_the_callers_own() {
     search_in_a_trace(&world, &account);
     let spans = until("the spans have come", || {
         let spans = collector.trace(TRACE);
-        (spans.len() >= PARTS.len()).then_some(spans)
+        is_complete(&spans).then_some(spans)
     });
     assert_whole(&spans);
     // Log lines tell the trace too.

@@ -111,7 +111,7 @@ async fn an_adjustment_is_made_once_and_names_what_it_corrects(pool: PgPool) {
     bank.give("acct", 10).await;
     let grant = entries(&bank, "acct").await[0];
     let down = || bank.billing.adjust(adjustment("a1", grant, -4));
-    let adjusted = try_join_all([down(), down(), down()]).await.unwrap();
+    let adjusted = try_join_all(vec![down(), down(), down()]).await.unwrap();
     assert_eq!(adjusted.iter().filter(|adjusted| !adjusted.replayed).count(), 1);
     assert!(
         adjusted
