@@ -17,6 +17,13 @@ fn search(account: &Account) {
     assert!([200, 503, 504].contains(&answer.status), "{}", answer.body);
 }
 
+/// What `/readyz` says.
+fn readiness(world: &World, service: Service) -> String {
+    let address = world.stack.admin_address(service).unwrap();
+    let answer = reqwest::blocking::get(format!("{address}/readyz"));
+    answer.and_then(reqwest::blocking::Response::text).unwrap()
+}
+
 /// Waits until these alerts fire, searching meanwhile.
 fn fire(prometheus: &Prometheus, account: &Account, alerts: &[&str]) {
     for alert in alerts {
@@ -53,11 +60,13 @@ fn whatever_is_broken_its_alerts_fire_and_those_that_tell_the_present_end() {
     let other = world.account();
     let revoked = other.keys(Method::DELETE, &format!("/{}", other.key_id), None);
     let _ = revoked.expect(200);
-    fire(
-        &prometheus,
-        &account,
-        &["RateLimitNotShared", "KeyChangesNotHeard", "KeyAnnouncementsFail"],
-    );
+    // Nobody else notices.
+    for alert in ["RateLimitNotShared", "KeyChangesNotHeard", "KeyAnnouncementsFail"] {
+        until(&format!("{alert} fires"), || {
+            let _ = account.companies(&json!({"limit": 1})).expect(200);
+            prometheus.is_firing(alert).then_some(())
+        });
+    }
     world.stack.start_part(Part::Redis).unwrap();
     are_over(
         &prometheus,
@@ -78,11 +87,21 @@ fn whatever_is_broken_its_alerts_fire_and_those_that_tell_the_present_end() {
             "ProcessNotReady",
             "DatabaseStatementsFail",
             "ChargesFail",
+            "ChargesUnknown",
             "IndexNotFollowing",
         ],
     );
+    for service in [Service::Keys, Service::Billing] {
+        assert_eq!(readiness(&world, service), "not ready: the database answers\n");
+    }
+    assert_eq!(readiness(&world, Service::Search), "ready\n");
     world.stack.start_part(Part::Postgres).unwrap();
     are_over(&prometheus, &account, &["ProcessNotReady"]);
+
+    until("the index follows again", || {
+        let query = "time() - search_feed_last_contact_timestamp_seconds < 5";
+        prometheus.ask(query).filter(|found| !found.is_empty())
+    });
 
     world
         .stack
@@ -92,6 +111,9 @@ fn whatever_is_broken_its_alerts_fire_and_those_that_tell_the_present_end() {
         let _ = account.companies(&json!({"limit": 1}));
         prometheus.is_firing("ServiceCallsDenied").then_some(())
     });
+
+    let log = world.stack.log(Service::Keys).unwrap();
+    assert!(log.contains("a call was denied"), "{log}");
 
     world.stack.set("DS_KEYS__OTLP_ENDPOINT", "http://127.0.0.1:9");
     world.stack.restart(Service::Keys).unwrap();
