@@ -154,8 +154,7 @@ pub fn run<S: Service>() -> ExitCode {
         return say(&settings::help(S::NAME, S::ABOUT, settings.knobs()));
     }
     if command == Command::Settings {
-        say(&settings::table(S::NAME, settings.knobs()));
-        return ExitCode::SUCCESS;
+        return say(&settings::table(S::NAME, settings.knobs()));
     }
     let knobs = match settings.finish() {
         Ok(knobs) => knobs,
