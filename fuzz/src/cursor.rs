@@ -10,7 +10,7 @@
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use proto::cursor::{VERSION, decode, encode};
 use runtime::secret::Secret;
-use search::cursor::{Cursor, CursorKey, Fingerprint};
+use search::cursor::{Cursor, CursorKeys, Fingerprint};
 use search::plan::{OrderPosition, OrderValue};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
@@ -43,7 +43,7 @@ fn opened_only_if_sealed(text: &str) {
     if let Some(bytes) = decode(text) {
         assert_eq!(encode(&bytes), text);
     }
-    let (key, search) = (CursorKey::new(&Secret::new(KEY)), Fingerprint::of(SEARCH));
+    let (key, search) = (CursorKeys::new(&Secret::new(KEY), None), Fingerprint::of(SEARCH));
     if let Ok(cursor) = key.open(text, search) {
         assert_eq!(key.seal(&cursor, search), text);
     }
@@ -64,11 +64,11 @@ fn read_back(input: &[u8]) {
     let Some(cursor) = described(rest) else {
         return;
     };
-    let (key, search) = (CursorKey::new(&Secret::new(KEY)), Fingerprint::of(SEARCH));
+    let (key, search) = (CursorKeys::new(&Secret::new(KEY), None), Fingerprint::of(SEARCH));
     let text = key.seal(&cursor, search);
     assert_eq!(key.open(&text, search), Ok(cursor));
     assert!(
-        CursorKey::new(&Secret::new("another key"))
+        CursorKeys::new(&Secret::new("another key"), None)
             .open(&text, search)
             .is_err()
     );

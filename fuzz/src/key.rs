@@ -40,7 +40,7 @@ static SESSION: LazyLock<(String, Sessions)> = LazyLock::new(|| {
         account_claim: "account_id".to_owned(),
         max_lifetime: None,
     };
-    let keys = SessionKeys::Fixed(Arc::new(DecodingKey::from_secret(JWT_SECRET)));
+    let keys = SessionKeys::Fixed(Arc::new([DecodingKey::from_secret(JWT_SECRET)]));
     let ambient = Ambient::fixed(DateTime::UNIX_EPOCH, 1);
     (token, Sessions::new(&rules, keys, ambient))
 });

@@ -256,6 +256,12 @@ fn read_session(settings: &mut Settings) -> (SessionRules, SessionKeys) {
         32,
         "Secret that session tokens are signed with.",
     );
+    let previous_secret = settings.optional_secret(
+        "previous_session_secret",
+        32,
+        "A second secret that session tokens may be signed with. To change the secret: set the new one here on every \
+         gateway, then let the issuer sign with it, then swap the two, then drop the old one once its tokens have expired.",
+    );
     let public_key: Option<PathBuf> = settings.optional(
         "session_public_key",
         "PEM file with the public key of session tokens.",
@@ -292,9 +298,10 @@ fn read_session(settings: &mut Settings) -> (SessionRules, SessionKeys) {
             "Longest time until a session token may expire, such as 24h; none: any.",
         ),
     };
-    let keys = session_keys(algorithm, secret, public_key, jwks_url).unwrap_or_else(|problem| {
+    let secrets = [secret, previous_secret];
+    let keys = session_keys(algorithm, secrets, public_key, jwks_url).unwrap_or_else(|problem| {
         settings.contradiction(problem);
-        SessionKeys::Fixed(Arc::new(DecodingKey::from_secret(&[])))
+        SessionKeys::Fixed(Arc::new([]))
     });
     (rules, keys)
 }
@@ -302,18 +309,19 @@ fn read_session(settings: &mut Settings) -> (SessionRules, SessionKeys) {
 /// Exactly the one source of keys that goes with the algorithm.
 fn session_keys(
     algorithm: Algorithm,
-    secret: Option<Secret>,
+    secrets: [Option<Secret>; 2],
     public_key: Option<PathBuf>,
     jwks_url: Option<String>,
 ) -> Result<SessionKeys, String> {
-    match (algorithm, secret, public_key, jwks_url) {
-        (Algorithm::HS256, Some(secret), None, None) => {
-            Ok(SessionKeys::Fixed(Arc::new(DecodingKey::from_secret(secret.expose().as_bytes()))))
+    match (algorithm, secrets, public_key, jwks_url) {
+        (Algorithm::HS256, [Some(secret), previous], None, None) => {
+            let keys = std::iter::once(secret).chain(previous);
+            Ok(SessionKeys::Fixed(keys.map(|secret| DecodingKey::from_secret(secret.expose().as_bytes())).collect()))
         }
         (Algorithm::HS256, ..) => {
             Err("session_algorithm HS256 needs session_secret, and neither session_public_key nor session_jwks_url".into())
         }
-        (_, None, Some(path), None) => {
+        (_, [None, None], Some(path), None) => {
             let pem = std::fs::read(&path)
                 .map_err(|error| format!("session_public_key: {} can't be read: {error}", path.display()))?;
             let key = match algorithm {
@@ -322,9 +330,9 @@ fn session_keys(
                 _ => DecodingKey::from_ed_pem(&pem),
             };
             let key = key.map_err(|error| format!("session_public_key: is no key for {algorithm:?}: {error}"))?;
-            Ok(SessionKeys::Fixed(Arc::new(key)))
+            Ok(SessionKeys::Fixed(Arc::new([key])))
         }
-        (_, None, None, Some(url)) => {
+        (_, [None, None], None, Some(url)) => {
             if !url.starts_with("https://") && !url.starts_with("http://") {
                 return Err("session_jwks_url: is no http or https address".into());
             }

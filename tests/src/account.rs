@@ -119,7 +119,7 @@ impl Account {
     clippy::disallowed_methods,
     reason = "a test signs for the clock of the processes"
 )]
-fn session(account: &str, secret: &str) -> String {
+pub fn session(account: &str, secret: &str) -> String {
     let now = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .expect("it is later than 1970")

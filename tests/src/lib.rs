@@ -18,7 +18,7 @@ mod raw;
 mod set;
 mod world;
 
-pub use account::{Account, sign};
+pub use account::{Account, session, sign};
 pub use answer::Answer;
 pub use containers::Containers;
 pub use day::{days_ago, timestamp};

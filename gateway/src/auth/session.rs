@@ -45,8 +45,8 @@ pub struct SessionRules {
 /// Where the keys come from that tokens are signed with.
 #[derive(Clone)]
 pub enum SessionKeys {
-    /// One key, configured.
-    Fixed(Arc<DecodingKey>),
+    /// Configured: one, or two while it is changed.
+    Fixed(Arc<[DecodingKey]>),
     /// Keys that the issuer publishes and changes.
     Published(Arc<Jwks>),
 }
@@ -105,13 +105,15 @@ impl Sessions {
         if header.crit.is_some() {
             return Err(refusal());
         }
-        let key = match &self.keys {
-            SessionKeys::Fixed(key) => Arc::clone(key),
-            SessionKeys::Published(jwks) => jwks.key(header.kid.as_deref()).await?.ok_or_else(refusal)?,
+        let claims = |key: &DecodingKey| decode(token, key, &self.validation).map(|token| token.claims);
+        let claims = match &self.keys {
+            SessionKeys::Fixed(keys) => keys.iter().find_map(|key| claims(key).ok()),
+            SessionKeys::Published(jwks) => {
+                let key = jwks.key(header.kid.as_deref()).await?;
+                key.and_then(|key| claims(&key).ok())
+            }
         };
-        let Claims(claims) = decode(token, &key, &self.validation)
-            .map_err(|_| refusal())?
-            .claims;
+        let Claims(claims) = claims.ok_or_else(refusal)?;
         if self.lives_too_long(claims.get("exp")) {
             return Err(refusal());
         }

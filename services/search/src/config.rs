@@ -8,7 +8,7 @@ use runtime::database::DatabaseConfig;
 use runtime::grpc_server::GrpcServerConfig;
 use runtime::settings::Settings;
 
-use crate::cursor::CursorKey;
+use crate::cursor::CursorKeys;
 use crate::engine::IndexSettings;
 use crate::feed::FeedSettings;
 use crate::search::SearchSettings;
@@ -124,10 +124,16 @@ fn read_search(settings: &mut Settings) -> SearchSettings {
     let cursor_key = settings.secret(
         "cursor_key",
         MIN_CURSOR_KEY_LENGTH,
-        "What cursors are signed with: the same on all replicas. If it changes, cursors that are out are refused.",
+        "What cursors are signed with: the same on all replicas. If it changes at once, cursors that are out are refused.",
+    );
+    let previous_cursor_key = settings.optional_secret(
+        "previous_cursor_key",
+        MIN_CURSOR_KEY_LENGTH,
+        "A second key that cursors are still read with. To change the key: set the new one here on every replica, then \
+         swap the two, then drop the old one once no cursor of its is used any more.",
     );
     SearchSettings {
-        cursor_key: CursorKey::new(&cursor_key),
+        cursor_keys: CursorKeys::new(&cursor_key, previous_cursor_key.as_ref()),
         new_business_days: settings.bounded(
             "new_business_days",
             365,

@@ -43,25 +43,28 @@ pub struct Cursor {
     pub page: u32,
 }
 
-/// Signs cursors and reads them back.
+/// Signs cursors and reads them back. While the key is changed there are two: one signs, and what either has signed is
+/// read, so that no walk ends for it.
 #[derive(Clone)]
-pub struct CursorKey(Hmac<Sha256>);
+pub struct CursorKeys {
+    signing: Hmac<Sha256>,
+    previous: Option<Hmac<Sha256>>,
+}
 
-impl std::fmt::Debug for CursorKey {
+impl std::fmt::Debug for CursorKeys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("CursorKey(***)")
+        f.write_str("CursorKeys(***)")
     }
 }
 
-impl CursorKey {
-    /// The key from its setting. Replicas with different ones refuse each other's cursors.
-    ///
-    /// # Panics
-    /// Never: HMAC takes keys of every length.
+impl CursorKeys {
+    /// The keys from their settings. Replicas that have none in common refuse each other's cursors.
     #[must_use]
-    pub fn new(secret: &Secret) -> Self {
-        let key = Sha256::digest(secret.expose().as_bytes());
-        Self(Hmac::new_from_slice(&key).expect("HMAC takes keys of every length"))
+    pub fn new(signing: &Secret, previous: Option<&Secret>) -> Self {
+        Self {
+            signing: hmac(signing),
+            previous: previous.map(hmac),
+        }
     }
 
     /// The text of a cursor.
@@ -86,7 +89,7 @@ impl CursorKey {
                 bytes.extend_from_slice(&number.to_be_bytes());
             }
         }
-        let signature = self.0.clone().chain_update(&bytes).finalize().into_bytes();
+        let signature = self.signing.clone().chain_update(&bytes).finalize().into_bytes();
         bytes.extend_from_slice(&signature[..SIGNATURE]);
         encode(&bytes)
     }
@@ -104,11 +107,13 @@ impl CursorKey {
         };
         let bytes = decode(text).ok_or_else(altered)?;
         let (signed, signature) = bytes.split_last_chunk::<SIGNATURE>().ok_or_else(altered)?;
-        self.0
-            .clone()
-            .chain_update(signed)
-            .verify_truncated_left(signature)
-            .map_err(|_| altered())?;
+        let has_signed = |key: &Hmac<Sha256>| {
+            let signed = key.clone().chain_update(signed);
+            signed.verify_truncated_left(signature).is_ok()
+        };
+        if !has_signed(&self.signing) && !self.previous.as_ref().is_some_and(has_signed) {
+            return Err(altered());
+        }
         let (found, cursor) = read(signed).ok_or_else(altered)?;
         if found != fingerprint {
             return Err(refused(
@@ -120,7 +125,12 @@ impl CursorKey {
     }
 }
 
-/// Reads what [`CursorKey::seal`] has signed.
+fn hmac(secret: &Secret) -> Hmac<Sha256> {
+    let key = Sha256::digest(secret.expose().as_bytes());
+    Hmac::new_from_slice(&key).expect("HMAC takes keys of every length")
+}
+
+/// Reads what [`CursorKeys::seal`] has signed.
 fn read(signed: &[u8]) -> Option<(Fingerprint, Cursor)> {
     let rest = signed.strip_prefix(&[VERSION])?;
     let (fingerprint, rest) = rest.split_first_chunk::<16>()?;
@@ -146,8 +156,8 @@ fn read(signed: &[u8]) -> Option<(Fingerprint, Cursor)> {
 mod tests {
     use super::*;
 
-    fn key(text: &str) -> CursorKey {
-        CursorKey::new(&Secret::new(text))
+    fn key(text: &str) -> CursorKeys {
+        CursorKeys::new(&Secret::new(text), None)
     }
 
     fn cursor(value: OrderValue) -> Cursor {
@@ -156,6 +166,39 @@ mod tests {
             after: OrderPosition { value, id },
             page: 3,
         }
+    }
+
+    #[test]
+    fn while_the_key_is_changed_all_replicas_read_what_any_of_them_has_signed() {
+        let (old, new) = (Secret::new("old"), Secret::new("new"));
+        let steps = [
+            CursorKeys::new(&old, None),
+            CursorKeys::new(&old, Some(&new)),
+            CursorKeys::new(&new, Some(&old)),
+            CursorKeys::new(&new, None),
+        ];
+        let (cursor, fingerprint) = (cursor(OrderValue::Number(7)), Fingerprint::of(b"query"));
+        let reads = |from: usize, to: usize| {
+            let text = steps[from].seal(&cursor, fingerprint);
+            steps[to].open(&text, fingerprint).is_ok()
+        };
+        // Some replicas are one step ahead of others.
+        for (from, to) in [
+            (0, 0),
+            (0, 1),
+            (1, 0),
+            (1, 1),
+            (1, 2),
+            (2, 1),
+            (2, 2),
+            (2, 3),
+            (3, 2),
+            (3, 3),
+        ] {
+            assert!(reads(from, to), "step {to} reads what step {from} has signed");
+        }
+        assert!(!reads(0, 3));
+        assert!(!reads(3, 0));
     }
 
     fn refusal(result: Result<Cursor, Violation>) -> String {

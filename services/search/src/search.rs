@@ -26,7 +26,7 @@ use runtime::readiness::Condition;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
-use crate::cursor::{Cursor, CursorKey, Fingerprint};
+use crate::cursor::{Cursor, CursorKeys, Fingerprint};
 use crate::error::SearchError;
 use crate::plan::{Engine, Hit, Hits, Kind, Plan, Stop, Window};
 use crate::planner::{self, PlanContext};
@@ -40,7 +40,7 @@ const COSTLY_WORDS: usize = 20;
 #[derive(Clone, Debug)]
 pub struct SearchSettings {
     /// What cursors are signed with.
-    pub cursor_key: CursorKey,
+    pub cursor_keys: CursorKeys,
     /// For how many days after its founding a company is new.
     pub new_business_days: u32,
     /// Searches that the engine works on at once; the others wait.
@@ -183,7 +183,7 @@ impl Search {
             .iter()
             .any(|violation: &Violation| violation.field() == "cursor");
         if let Some(text) = query.cursor.as_deref().filter(|text| !text.is_empty() && !told) {
-            match self.settings.cursor_key.open(text, fingerprint) {
+            match self.settings.cursor_keys.open(text, fingerprint) {
                 Ok(opened) => cursor = Some(opened),
                 Err(violation) => violations.push(violation),
             }
@@ -311,7 +311,7 @@ impl Search {
                 after: hit.position.clone(),
                 page: u32::try_from(paging.page).unwrap_or(u32::MAX).saturating_add(1),
             };
-            self.settings.cursor_key.seal(&next, paging.fingerprint)
+            self.settings.cursor_keys.seal(&next, paging.fingerprint)
         });
         PageInfo {
             total: i64::try_from(hits.total).unwrap_or(i64::MAX),

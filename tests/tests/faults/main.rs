@@ -14,6 +14,8 @@ mod index;
 mod limits;
 mod parts;
 mod replica;
+mod restore;
 mod revocation;
+mod rollout;
 mod run;
 mod traffic;

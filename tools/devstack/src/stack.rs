@@ -16,6 +16,7 @@ use crate::error::{Error, Tried as _};
 use crate::folder::Folder;
 use crate::installation::{Installation, Manner, Plan, binary, stop};
 use crate::postgres::Durability;
+use crate::programs::postgres_folder;
 use crate::service::{Part, Service, redis_url};
 use crate::wait::wait_for;
 
@@ -217,6 +218,13 @@ impl Stack {
     /// Address of the cluster for its administrator.
     pub fn cluster_url(&self) -> Result<String, Error> {
         Ok(self.installation().administrator()?.into())
+    }
+
+    /// A program of the Postgres that stacks run: `pg_dump`.
+    pub fn postgres_program(name: &str) -> Result<PathBuf, Error> {
+        let folder =
+            postgres_folder().ok_or_else(|| Error::Missing("no Postgres is installed".to_owned()))?;
+        Ok(folder.join(name))
     }
 
     /// `dsctl`, ready to speak to this stack.

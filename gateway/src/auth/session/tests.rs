@@ -32,7 +32,7 @@ fn sessions_by(rules: &SessionRules, keys: SessionKeys) -> Sessions {
 }
 
 fn hs256() -> SessionKeys {
-    SessionKeys::Fixed(Arc::new(DecodingKey::from_secret(SECRET)))
+    SessionKeys::Fixed(Arc::new([DecodingKey::from_secret(SECRET)]))
 }
 
 fn in_seconds(seconds: i64) -> i64 {
@@ -267,7 +267,7 @@ fn es256() -> (EncodingKey, EcdsaKeyPair) {
 #[tokio::test]
 async fn a_public_key_verifies_and_never_serves_as_a_shared_secret() {
     let (signing, public) = rs256();
-    let fixed = SessionKeys::Fixed(Arc::new(DecodingKey::from_rsa_pem(&public).unwrap()));
+    let fixed = SessionKeys::Fixed(Arc::new([DecodingKey::from_rsa_pem(&public).unwrap()]));
     let sessions = sessions_by(&rules(Algorithm::RS256), fixed);
     let claims = json!({"exp": in_seconds(60), "account_id": "acme"});
     let good = encode(&Header::new(Algorithm::RS256), &claims, &signing).unwrap();
@@ -298,7 +298,7 @@ async fn an_ed25519_key_verifies() {
     let pair = Ed25519KeyPair::generate().unwrap();
     let private = pair.to_pkcs8v1().unwrap();
     let key = DecodingKey::from_ed_der(pair.public_key().as_ref());
-    let sessions = sessions_by(&rules(Algorithm::EdDSA), SessionKeys::Fixed(Arc::new(key)));
+    let sessions = sessions_by(&rules(Algorithm::EdDSA), SessionKeys::Fixed(Arc::new([key])));
     let claims = json!({"exp": in_seconds(60), "account_id": "acme"});
     let good = encode(
         &Header::new(Algorithm::EdDSA),
@@ -419,6 +419,6 @@ async fn keys_that_a_token_brings_along_are_not_looked_at() {
     let token = encode(&brought, &claims, &signing).unwrap();
     let (_, other) = es256();
     let keys = DecodingKey::from_jwk(&serde_json::from_value(published::jwk("x", &other)).unwrap()).unwrap();
-    let sessions = sessions_by(&rules(Algorithm::ES256), SessionKeys::Fixed(Arc::new(keys)));
+    let sessions = sessions_by(&rules(Algorithm::ES256), SessionKeys::Fixed(Arc::new([keys])));
     assert_eq!(account(&sessions, &token).await, None);
 }
