@@ -26,8 +26,8 @@ fn run(command: &mut Command) {
     let output = command.output().unwrap();
     assert!(
         output.status.success(),
-        "{:?}: {}",
-        command.get_program(),
+        "{}: {}",
+        command.get_program().display(),
         String::from_utf8_lossy(&output.stderr)
     );
 }
