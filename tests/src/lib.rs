@@ -11,6 +11,7 @@
 
 mod account;
 mod answer;
+mod collector;
 mod containers;
 mod day;
 mod operator;
@@ -20,6 +21,7 @@ mod world;
 
 pub use account::{Account, session, sign};
 pub use answer::Answer;
+pub use collector::Collector;
 pub use containers::Containers;
 pub use day::{days_ago, timestamp};
 pub use operator::{Operator, batch, company, person};

@@ -1,17 +1,10 @@
-//! The part of OTLP that is looked at, and a collector that keeps what it is sent.
+//! The part of OTLP that is looked at.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex};
 
-use axum::Router;
-use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue};
-use axum::response::{IntoResponse as _, Response};
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full};
 use prost::Message;
+use system_tests::Collector;
 
 /// A span, whoever tells of it.
 #[derive(Clone, Debug)]
@@ -139,53 +132,10 @@ fn spans(export: &Export) -> Vec<Span> {
     spans
 }
 
-/// Takes spans as an OTLP collector does.
-pub(crate) struct Collector {
-    pub(crate) address: String,
-    spans: Arc<Mutex<Vec<Span>>>,
-    /// Ends it.
-    _runtime: tokio::runtime::Runtime,
-}
-
-impl Collector {
-    pub(crate) fn start() -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .unwrap();
-        let kept = Arc::<Mutex<Vec<Span>>>::default();
-        let listener = runtime
-            .block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))
-            .unwrap();
-        let address = format!("http://{}", listener.local_addr().unwrap());
-        let keeping = Arc::clone(&kept);
-        let router = Router::new().fallback(async move |body: Body| {
-            let bytes = body.collect().await.unwrap().to_bytes();
-            // A message has its length, and whether it is compressed, in front.
-            let export = Export::decode(bytes.slice(5..)).unwrap();
-            keeping.lock().unwrap().extend(spans(&export));
-            taken()
-        });
-        runtime.spawn(async move { axum::serve(listener, router).await });
-        Self {
-            address,
-            spans: kept,
-            _runtime: runtime,
-        }
-    }
-
-    /// All that it has been sent of a trace.
-    pub(crate) fn trace(&self, id: &str) -> Vec<Span> {
-        let spans = self.spans.lock().unwrap();
-        spans.iter().filter(|span| span.trace == id).cloned().collect()
-    }
-}
-
-/// An empty message of gRPC, and that all is well.
-fn taken() -> Response {
-    let trailers = HeaderMap::from_iter([("grpc-status".parse().unwrap(), HeaderValue::from_static("0"))]);
-    let body =
-        Full::new(Bytes::from_static(&[0; 5])).with_trailers(async { Some(Ok::<_, Infallible>(trailers)) });
-    ([("content-type", "application/grpc")], Body::new(body)).into_response()
+/// All that the collector has been sent of a trace.
+pub(crate) fn spans_of(trace: &str, collector: &Collector) -> Vec<Span> {
+    let exports = collector.exports().into_iter();
+    // A message has its length, and whether it is compressed, in front.
+    let spans = exports.flat_map(|bytes| spans(&Export::decode(bytes.slice(5..)).unwrap()));
+    spans.filter(|span| span.trace == trace).collect()
 }

@@ -4,9 +4,9 @@ use devstack::{Options, Service};
 use proto::search::v1::PersonRecord;
 use proto::search::v1::import_record::Change;
 use serde_json::json;
-use system_tests::{Account, World, person};
+use system_tests::{Account, Collector, World, person};
 
-use crate::otlp::{Collector, Span};
+use crate::otlp::{Span, spans_of};
 use crate::until;
 
 /// A caller's own trace, of which it says that it is to be recorded; and the span that asks.
@@ -195,7 +195,7 @@ fn one_search_is_one_trace_in_the_callers_own() {
     let account = world.account();
     search_in_a_trace(&world, &account);
     let spans = until("the spans have come", || {
-        let spans = collector.trace(TRACE);
+        let spans = spans_of(TRACE, &collector);
         is_complete(&spans).then_some(spans)
     });
     assert_whole(&spans);
@@ -217,6 +217,6 @@ fn a_share_of_none_sends_nothing_whatever_callers_ask_for() {
     for service in Service::ALL {
         world.stack.stop(service).unwrap();
     }
-    let spans = collector.trace(TRACE);
+    let spans = spans_of(TRACE, &collector);
     assert!(spans.is_empty(), "{spans:?}");
 }

@@ -1,72 +1,16 @@
 //! All that a system leaves behind: what it answered, logged, traced, counted, stored, and what others see of its processes.
 
-use std::convert::Infallible;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use axum::Router;
-use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue};
-use axum::response::{IntoResponse as _, Response};
-use bytes::Bytes;
 use devstack::{Part, Service};
-use http_body_util::{BodyExt as _, Full};
 use sqlx::{Connection as _, PgConnection};
 use system_tests::World;
 
 /// What was found in one place.
 pub(crate) type Places = Vec<(String, Vec<u8>)>;
-
-/// Takes traces as an OTLP collector does, and keeps them as they came.
-pub(crate) struct Collector {
-    /// Where it listens.
-    pub(crate) address: String,
-    traces: Arc<Mutex<Vec<u8>>>,
-    /// Ends it.
-    _runtime: tokio::runtime::Runtime,
-}
-
-impl Collector {
-    pub(crate) fn start() -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .unwrap();
-        let traces = Arc::<Mutex<Vec<u8>>>::default();
-        let listener = runtime
-            .block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))
-            .unwrap();
-        let address = format!("http://{}", listener.local_addr().unwrap());
-        let kept = Arc::clone(&traces);
-        let router = Router::new().fallback(async move |body: Body| {
-            let bytes = body.collect().await.map(http_body_util::Collected::to_bytes);
-            kept.lock().unwrap().extend_from_slice(&bytes.unwrap_or_default());
-            taken()
-        });
-        runtime.spawn(async move { axum::serve(listener, router).await });
-        Self {
-            address,
-            traces,
-            _runtime: runtime,
-        }
-    }
-
-    pub(crate) fn traces(&self) -> Vec<u8> {
-        self.traces.lock().unwrap().clone()
-    }
-}
-
-/// An empty message of gRPC, and that all is well.
-fn taken() -> Response {
-    let trailers = HeaderMap::from_iter([("grpc-status".parse().unwrap(), HeaderValue::from_static("0"))]);
-    let body =
-        Full::new(Bytes::from_static(&[0; 5])).with_trailers(async { Some(Ok::<_, Infallible>(trailers)) });
-    ([("content-type", "application/grpc")], Body::new(body)).into_response()
-}
 
 /// Hears every command that Redis is given, until Redis ends.
 pub(crate) struct Monitor(JoinHandle<Vec<u8>>);

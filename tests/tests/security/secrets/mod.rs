@@ -15,9 +15,9 @@ use proto::search::v1::PersonRecord;
 use proto::search::v1::import_record::Change;
 use serde_json::{Value, json};
 use sqlx::{Connection as _, PgConnection};
-use system_tests::{World, person};
+use system_tests::{Collector, World, person};
 
-use evidence::{Collector, Monitor, Places};
+use evidence::{Monitor, Places};
 use marks::Marks;
 use paths::Sender;
 
@@ -141,7 +141,7 @@ fn no_secret_is_left_anywhere() {
         world.stack.stop(part).unwrap();
     }
     places.extend(evidence::files(&world, &home.unwrap()));
-    places.push(("the traces".to_owned(), collector.traces()));
+    places.push(("the traces".to_owned(), collector.exports().concat()));
 
     assert_talks(&places, &account.id);
     assert_nothing_of(&marks, &places);
@@ -228,7 +228,7 @@ fn a_locked_address_leaves_the_search_service_on_no_path() {
         world.stack.stop(part).unwrap();
     }
     places.push(("what Redis was told".to_owned(), monitor.heard()));
-    places.push(("the traces".to_owned(), collector.traces()));
+    places.push(("the traces".to_owned(), collector.exports().concat()));
     for service in Service::ALL {
         let log = world.stack.log(service).unwrap();
         places.push((format!("the log of {}", service.name()), log.into_bytes()));
