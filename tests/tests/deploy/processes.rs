@@ -1,10 +1,10 @@
 //! The processes, asked what they know.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use devstack::Service;
+use system_tests::program;
 
 /// A setting as its process tells it.
 pub(crate) struct Known {
@@ -71,15 +71,6 @@ fn ask(service: Service, arguments: &[String], environment: &[(String, String)])
     } else {
         Err(String::from_utf8_lossy(&output.stderr).into_owned())
     }
-}
-
-/// The program of a service, beside the tests' own.
-fn program(service: Service) -> PathBuf {
-    let here = std::env::current_exe().unwrap();
-    here.parent()
-        .and_then(|deps| deps.parent())
-        .unwrap()
-        .join(service.name())
 }
 
 #[test]

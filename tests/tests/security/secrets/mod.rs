@@ -15,7 +15,7 @@ use proto::search::v1::PersonRecord;
 use proto::search::v1::import_record::Change;
 use serde_json::{Value, json};
 use sqlx::{Connection as _, PgConnection};
-use system_tests::{Collector, World, person};
+use system_tests::{Collector, World, person, program};
 
 use evidence::{Monitor, Places};
 use marks::Marks;
@@ -302,13 +302,4 @@ fn what_a_process_says_of_its_settings_holds_no_secret() {
     }
     assert!(places.len() > 20);
     assert_nothing_of(&marks, &places);
-}
-
-/// The program of a service, beside the tests' own.
-fn program(service: Service) -> PathBuf {
-    let here = std::env::current_exe().unwrap();
-    here.parent()
-        .and_then(|deps| deps.parent())
-        .unwrap()
-        .join(service.name())
 }
