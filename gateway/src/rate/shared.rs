@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, ConnectionAddr, RedisError, Script};
-use runtime::telemetry::{self, TRACE};
+use runtime::telemetry;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 use tracing::Instrument as _;
@@ -110,15 +110,7 @@ impl SharedLimiter {
     ) -> Result<Decision, RedisError> {
         let mut invocation = self.script.key(format!("{KEY_PREFIX}{account_id}"));
         invocation.arg(&arguments[..]);
-        let span = tracing::info_span!(
-            target: TRACE,
-            "redis",
-            otel.name = "EVALSHA",
-            otel.kind = "client",
-            db.system.name = "redis",
-            db.operation.name = "EVALSHA",
-            server.address = self.server,
-        );
+        let span = telemetry::redis_span("EVALSHA", Some(&self.server));
         let answer = invocation.invoke_async(redis).instrument(span.clone()).await;
         if answer.is_err() {
             telemetry::fail(&span, "redis");

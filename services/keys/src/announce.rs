@@ -9,7 +9,7 @@ use std::time::Duration;
 use proto::key_change::{CHANNEL, KeyChange};
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use runtime::secret::Secret;
-use runtime::telemetry::{self, TRACE};
+use runtime::telemetry;
 use tracing::Instrument as _;
 
 /// Longest wait for Redis.
@@ -52,14 +52,7 @@ impl Announcer {
                 told => told,
             }
         };
-        let span = tracing::info_span!(
-            target: TRACE,
-            "redis",
-            otel.name = "PUBLISH",
-            otel.kind = "client",
-            db.system.name = "redis",
-            db.operation.name = "PUBLISH",
-        );
+        let span = telemetry::redis_span("PUBLISH", None);
         let told = tokio::time::timeout(PATIENCE, publish).instrument(span.clone());
         let failure = match told.await {
             Ok(Ok(())) => return,

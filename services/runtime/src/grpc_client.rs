@@ -14,7 +14,8 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Request, Status};
 
-pub use self::address::{ServiceAddress, ServiceAddresses};
+use self::address::ServiceAddress;
+pub use self::address::ServiceAddresses;
 pub use self::replicas::Replicas;
 use crate::grpc_call::ToldCalls;
 use crate::process::BoxError;
@@ -84,7 +85,8 @@ impl GrpcClientConfig {
         let (replicas, draining) = (Replicas::new(service), shutdown.drain_token());
         let looking = replicas.clone().keep_looking(origins);
         shutdown.spawn(async move { draining.run_until_cancelled(looking).await });
-        describe();
+        Side::Client.describe();
+        replicas::describe();
         let server = addresses.iter().next().and_then(|address| address.uri().host());
         let calls = InterceptedService::new(replicas, CallContext { authorization });
         Ok(ToldCalls::new(calls, server.unwrap_or(service)))
@@ -115,15 +117,6 @@ impl GrpcClientConfig {
         }
         Ok(tls)
     }
-}
-
-fn describe() {
-    Side::Client.describe();
-    metrics::describe_gauge!("grpc_client_replicas", "Addresses of a service that calls go to.");
-    metrics::describe_counter!(
-        "grpc_client_calls_not_taken_total",
-        "Calls that a replica did not take and that went to another one."
-    );
 }
 
 /// Puts on every call what goes along with it.

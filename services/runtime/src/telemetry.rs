@@ -27,7 +27,7 @@ use tracing_subscriber::{EnvFilter, Layer as _};
 use crate::process::BoxError;
 use crate::settings::{Settings, Share};
 
-pub use traces::{continue_trace, fail, inject, link, set};
+pub use traces::{continue_trace, fail, inject, link, redis_span, set};
 
 /// Target of the span of a request: its fields are told by the log lines, and it is the server's part of the trace.
 pub const REQUEST: &str = "request";

@@ -6,7 +6,7 @@ use crate::settings::Setting;
 
 /// One address of a service: `http://host:port` or `https://host:port`. A host name stands for all addresses it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServiceAddress {
+pub(super) struct ServiceAddress {
     uri: Uri,
     host: String,
     port: u16,

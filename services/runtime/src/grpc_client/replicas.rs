@@ -48,6 +48,18 @@ const LEAVE_ALONE_AT_MOST: Duration = Duration::from_secs(2);
 /// may be tried again, by a new one.
 const MAX_ATTEMPTS: usize = 6;
 
+const KNOWN: &str = "grpc_client_replicas";
+const NOT_TAKEN: &str = "grpc_client_calls_not_taken_total";
+
+/// What the metrics mean.
+pub(super) fn describe() {
+    metrics::describe_gauge!(KNOWN, "Addresses of a service that calls go to.");
+    metrics::describe_counter!(
+        NOT_TAKEN,
+        "Calls that a replica did not take and that went to another one."
+    );
+}
+
 /// The replicas of a service. Cheap to clone; clones share them.
 #[derive(Clone)]
 pub struct Replicas {
@@ -126,7 +138,7 @@ impl Shared {
 
     fn now_known(&self, found: Vec<Arc<Replica>>) {
         #[expect(clippy::cast_precision_loss, reason = "there are no 2^52 replicas")]
-        metrics::gauge!("grpc_client_replicas", "service" => self.service).set(found.len() as f64);
+        metrics::gauge!(KNOWN, "service" => self.service).set(found.len() as f64);
         self.known.send_if_modified(|known| {
             let is_same = known.len() == found.len()
                 && known
@@ -192,7 +204,7 @@ impl Shared {
             let Some(why) = NotTaken::of(&error) else {
                 return Err(error.into());
             };
-            metrics::counter!("grpc_client_calls_not_taken_total", "service" => self.service).increment(1);
+            metrics::counter!(NOT_TAKEN, "service" => self.service).increment(1);
             tracing::debug!(
                 service = self.service,
                 replica = %replica.address,

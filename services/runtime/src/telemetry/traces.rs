@@ -37,6 +37,7 @@ use tonic::transport::Endpoint;
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
+use super::TRACE;
 use crate::process::BoxError;
 
 /// Longest time that a batch of spans has to get away; also the longest wait for the last ones.
@@ -254,6 +255,20 @@ pub fn inject(headers: &mut HeaderMap) {
 /// Sets an attribute that the log has no use for.
 pub fn set(span: &Span, key: &'static str, value: impl Into<Value>) {
     span.set_attribute(key, value);
+}
+
+/// The span of a command to Redis, at this address if it is known.
+#[must_use]
+pub fn redis_span(command: &'static str, server: Option<&str>) -> Span {
+    tracing::info_span!(
+        target: TRACE,
+        "redis",
+        otel.name = command,
+        otel.kind = "client",
+        db.system.name = "redis",
+        db.operation.name = command,
+        server.address = server,
+    )
 }
 
 /// Marks the span as failed, for a reason of few words known beforehand.
