@@ -19,6 +19,8 @@ use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
+use tonic_reflection::server::Builder;
+use tonic_reflection::server::v1::{ServerReflection, ServerReflectionServer};
 use tower::{Layer, Service};
 use tracing::Instrument as _;
 
@@ -132,10 +134,7 @@ pub async fn serve(process: Process, config: GrpcServerConfig, service: GrpcServ
         health,
         service.names,
     ));
-    let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(service.descriptors)
-        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-        .build_v1()?;
+    let reflection = reflection(&service)?;
     let routes = service
         .routes
         .add_service(health_service)
@@ -162,6 +161,19 @@ pub async fn serve(process: Process, config: GrpcServerConfig, service: GrpcServ
         .serve_with_incoming_shutdown(incoming, async move { shutdown.draining().await })
         .await?;
     Ok(())
+}
+
+/// Reflection of the services that are served here, and of what refusals carry in their details.
+fn reflection(
+    service: &GrpcService,
+) -> Result<ServerReflectionServer<impl ServerReflection>, tonic_reflection::server::Error> {
+    let builder = Builder::configure()
+        .register_encoded_file_descriptor_set(service.descriptors)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
+        .with_service_name("grpc.health.v1.Health");
+    let names = service.names.iter().copied();
+    names.fold(builder, Builder::with_service_name).build_v1()
 }
 
 /// Tells the readiness by `grpc.health.v1`, for each service and as a whole.

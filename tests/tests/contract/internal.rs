@@ -1,5 +1,6 @@
 //! Section 8: behind the gateway; section 9: `dsctl`.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::{Output, Stdio};
 
@@ -14,6 +15,10 @@ use sqlx::{Connection as _, PgConnection};
 use system_tests::world;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request};
+use tonic_reflection::pb::v1::ServerReflectionRequest;
+use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
+use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 
 fn channel(address: &str) -> Channel {
     world()
@@ -76,39 +81,52 @@ fn channel_of(address: &str) -> Channel {
     Endpoint::from_shared(address.to_owned()).unwrap().connect_lazy()
 }
 
-#[test]
-fn reflection_tells_the_services() {
-    use tonic_reflection::pb::v1::ServerReflectionRequest;
-    use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
-    use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
-    use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
+/// What reflection of a server answers.
+fn reflected(address: &str, asked: MessageRequest) -> MessageResponse {
     let environment = &world().environment;
-    for (address, service) in [
-        (&environment.keys_grpc, "keys.v1.KeyService"),
-        (&environment.billing_grpc, "billing.v1.BillingService"),
-        (&environment.search_grpc, "search.v1.SearchService"),
+    let mut client = ServerReflectionClient::new(channel(address));
+    let request = ServerReflectionRequest {
+        host: String::new(),
+        message_request: Some(asked),
+    };
+    let request = with_token(tokio_stream::once(request), &environment.service_token);
+    let answer = world().operator.block_on(async {
+        let mut answers = client.server_reflection_info(request).await.unwrap().into_inner();
+        answers.message().await.unwrap().unwrap()
+    });
+    answer.message_response.unwrap()
+}
+
+#[test]
+fn reflection_tells_what_is_served_and_what_refusals_carry() {
+    let environment = &world().environment;
+    for (address, services) in [
+        (&environment.keys_grpc, &["keys.v1.KeyService"][..]),
+        (&environment.billing_grpc, &["billing.v1.BillingService"]),
+        (
+            &environment.search_grpc,
+            &[
+                "search.v1.IndexService",
+                "search.v1.RecordService",
+                "search.v1.SearchService",
+            ],
+        ),
     ] {
-        let mut client = ServerReflectionClient::new(channel(address));
-        let list = ServerReflectionRequest {
-            host: String::new(),
-            message_request: Some(MessageRequest::ListServices(String::new())),
+        let list = reflected(address, MessageRequest::ListServices(String::new()));
+        let MessageResponse::ListServicesResponse(list) = list else {
+            panic!("no list: {list:?}")
         };
-        let request = with_token(tokio_stream::once(list), &environment.service_token);
-        let answer = world().operator.block_on(async {
-            client
-                .server_reflection_info(request)
-                .await
-                .unwrap()
-                .into_inner()
-                .message()
-                .await
-                .unwrap()
-                .unwrap()
-        });
-        let Some(MessageResponse::ListServicesResponse(list)) = answer.message_response else {
-            panic!("no list: {answer:?}")
-        };
-        assert!(list.service.iter().any(|known| known.name == service), "{list:?}");
+        let told = list.service.into_iter().map(|service| service.name);
+        let expected = ["grpc.health.v1.Health"].iter().chain(services);
+        let expected = expected.map(|name| (*name).to_owned());
+        assert_eq!(told.collect::<BTreeSet<_>>(), expected.collect());
+        for detail in ["google.rpc.ErrorInfo", "google.rpc.BadRequest"] {
+            let file = reflected(address, MessageRequest::FileContainingSymbol(detail.to_owned()));
+            assert!(
+                matches!(file, MessageResponse::FileDescriptorResponse(_)),
+                "{detail}: {file:?}"
+            );
+        }
     }
 }
 

@@ -78,6 +78,26 @@ fn every_method_stands_in_the_table() {
 }
 
 #[test]
+fn the_guide_lists_every_method_that_is_not_an_operators() {
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/grpc.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    for scope in SCOPES {
+        let methods = METHODS.iter().filter(|(_, asked)| *asked == scope);
+        let names = methods.map(|(path, _)| format!("`{}`", path.rsplit('.').next().unwrap()));
+        let listed = if scope == "admin" {
+            "all others".to_owned()
+        } else {
+            names.collect::<Vec<_>>().join(", ")
+        };
+        let row = format!("| `{scope}` | {listed} |");
+        assert!(
+            guide.lines().any(|line| line == row),
+            "docs/grpc.md has not: {row}"
+        );
+    }
+}
+
+#[test]
 fn no_answer_holds_a_secret_but_the_one_that_makes_it() {
     let mut with_secret = BTreeSet::new();
     for file in descriptors().file {

@@ -7,6 +7,7 @@ mod compose_env;
 mod docs;
 mod env;
 mod fuzz;
+mod grpc;
 mod logs;
 mod observability;
 mod status;

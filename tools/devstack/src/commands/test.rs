@@ -12,7 +12,7 @@ use rand::rngs::SysRng;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::steps::Steps;
-use super::{cargo, observability, test_containers};
+use super::{cargo, grpc, observability, test_containers};
 use crate::error::{Error, Tried as _};
 use crate::programs::{Need, provide};
 use crate::stack::{NESTED, Stack, reap_nested};
@@ -52,6 +52,10 @@ pub(super) struct Test {
     #[arg(long, conflicts_with_all = ["size", "package", "filter", "compose"])]
     observability: bool,
 
+    /// Only what docs/grpc.md says to type, with grpcurl and Python's gRPC; gets these once
+    #[arg(long, conflicts_with_all = ["size", "package", "filter", "compose", "observability"])]
+    grpc: bool,
+
     /// The number that such a run has told, for the requests or the faults of that run
     #[arg(long, value_name = "NUMBER", requires = "size")]
     seed: Option<u32>,
@@ -78,6 +82,8 @@ impl Test {
         provide(&[Need::Postgres, Need::Redis])?;
         let programs = if self.observability {
             observability::programs(&steps)?
+        } else if self.grpc {
+            grpc::programs(&steps)?
         } else {
             Vec::new()
         };
@@ -119,11 +125,13 @@ impl Test {
                 .env("DS_TEST__FAULT_SEED", seed.to_string());
         }
         if self.observability {
-            command
-                .args(["--test", "telemetry", "--", "--ignored"])
-                .envs(programs);
+            command.args(["--test", "telemetry", "--", "--ignored"]);
+        }
+        if self.grpc {
+            command.args(["--test", "guides", "--examples", "--", "--ignored"]);
         }
         let status = command
+            .envs(programs)
             .env("DATABASE_URL", stores.cluster_url()?)
             .env("DS_TEST__REDIS_URL", redis_url)
             .env("TMPDIR", &nested)
