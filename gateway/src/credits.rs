@@ -178,7 +178,9 @@ impl Credits {
             .map_err(ApiError::from)
     }
 
-    const fn cost(&self, operation: Operation) -> i64 {
+    /// What an operation costs, in credits.
+    #[must_use]
+    pub const fn cost(&self, operation: Operation) -> i64 {
         match operation {
             Operation::SearchPeople => self.costs.search_people,
             Operation::SearchCompanies | Operation::Unspecified => self.costs.search_companies,

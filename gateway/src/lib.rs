@@ -9,6 +9,7 @@ pub mod config;
 pub mod credits;
 pub mod error;
 mod head_refusals;
+pub mod mcp;
 pub mod meters;
 pub mod rate;
 pub mod rest;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::routing::{get, patch, post};
+use axum::routing::{any_service, get, patch, post};
 use proto::error_code::ErrorCode;
 use runtime::ambient::Ambient;
 
@@ -20,6 +20,7 @@ use crate::auth::session::Sessions;
 use crate::body::Bodies;
 use crate::credits::Credits;
 use crate::error::ApiError;
+use crate::mcp;
 use crate::rate::RateLimiter;
 use crate::upstream::{Deadline, Upstreams};
 
@@ -78,11 +79,14 @@ pub fn router(gateway: Gateway) -> Router {
     // The router clones its state for each request, and each layer of it again.
     let gateway = Arc::new(gateway);
     let envelope = axum::middleware::from_fn_with_state(Arc::clone(&gateway), envelope::wrap);
-    Router::new()
-        .nest(BASE_PATH, api)
-        .fallback(not_found)
-        .layer(envelope)
-        .with_state(gateway)
+    let all = Router::new().nest(BASE_PATH, api).fallback(not_found);
+    let operations = all
+        .clone()
+        .layer(envelope.clone())
+        .with_state(Arc::clone(&gateway));
+    let authenticated = axum::middleware::from_fn_with_state(Arc::clone(&gateway), mcp::authenticate);
+    let mcp = any_service(mcp::service(operations, &gateway)).layer(authenticated);
+    all.route(mcp::PATH, mcp).layer(envelope).with_state(gateway)
 }
 
 async fn not_found() -> ApiError {

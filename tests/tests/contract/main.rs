@@ -9,6 +9,7 @@ mod credits;
 mod filters;
 mod internal;
 mod keys;
+mod mcp;
 mod places;
 mod rate_limit;
 mod responses;
