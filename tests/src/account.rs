@@ -26,8 +26,7 @@ pub struct Account {
 }
 
 impl Account {
-    pub(crate) fn new(environment: &Environment, id: String) -> Self {
-        let jwt = session(&id, &environment.jwt_secret);
+    pub(crate) fn new(environment: &Environment, id: String, jwt: String) -> Self {
         let client = Client::builder()
             .timeout(Duration::from_mins(1))
             .build()
@@ -115,17 +114,25 @@ impl Account {
 
 /// A session token of an account, good for an hour.
 #[must_use]
+pub fn session(account: &str, secret: &str) -> String {
+    sign(&claims(account), secret)
+}
+
+/// What a session token says: it is an account's, and good for an hour.
+///
+/// # Panics
+/// If it is before 1970.
+#[must_use]
 #[expect(
     clippy::disallowed_methods,
     reason = "a test signs for the clock of the processes"
 )]
-pub fn session(account: &str, secret: &str) -> String {
+pub fn claims(account: &str) -> Value {
     let now = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .expect("it is later than 1970")
         .as_secs();
-    let claims = json!({"account_id": account, "iat": now, "exp": now + 3_600});
-    sign(&claims, secret)
+    json!({"account_id": account, "iat": now, "exp": now + 3_600})
 }
 
 /// A token with these claims, signed with HS256.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use devstack::Environment;
 
-use crate::account::Account;
+use crate::account::{Account, session};
 use crate::operator::Operator;
 
 /// Longest wait for a container to be healthy.
@@ -52,8 +52,8 @@ impl Containers {
             ..environment.clone()
         };
         Self {
-            operator: Operator::connect(&environment),
-            other_replica: Operator::connect(&other),
+            operator: Operator::connect(&environment, None),
+            other_replica: Operator::connect(&other, None),
             environment,
         }
     }
@@ -65,7 +65,8 @@ impl Containers {
         let id = format!("account-{name}");
         self.operator.set_rate(&id, 1_000_000, 60);
         self.operator.grant(&id, 100_000);
-        Account::new(&self.environment, id)
+        let jwt = session(&id, &self.environment.jwt_secret);
+        Account::new(&self.environment, id, jwt)
     }
 
     /// A compose command: `restart gateway`.

@@ -11,6 +11,7 @@
 
 mod account;
 mod answer;
+mod authority;
 mod collector;
 mod containers;
 mod day;
@@ -20,8 +21,9 @@ mod raw;
 mod set;
 mod world;
 
-pub use account::{Account, session, sign};
+pub use account::{Account, claims, session, sign};
 pub use answer::Answer;
+pub use authority::{Authority, Pair};
 pub use collector::Collector;
 pub use containers::Containers;
 pub use day::{days_ago, timestamp};

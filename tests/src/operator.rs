@@ -18,7 +18,7 @@ use tokio::runtime::Runtime;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
 use tonic::{Request, Status};
 
 /// Longest wait for a change to become searchable; far beyond what is promised, since tests hold no time.
@@ -48,7 +48,7 @@ pub struct Operator {
 }
 
 impl Operator {
-    pub(crate) fn connect(environment: &Environment) -> Self {
+    pub(crate) fn connect(environment: &Environment, tls: Option<&ClientTlsConfig>) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -59,8 +59,7 @@ impl Operator {
             .expect("a token fits into a header");
         let channel = |address: &str| {
             let _inside = runtime.enter();
-            let endpoint = Endpoint::from_shared(address.to_owned()).expect("an address is an address");
-            InterceptedService::new(endpoint.connect_lazy(), Token(MetadataValue::clone(&token)))
+            InterceptedService::new(channel(address, tls), Token(MetadataValue::clone(&token)))
         };
         Self {
             billing: BillingServiceClient::new(channel(&environment.billing_grpc)),
@@ -212,6 +211,15 @@ impl Operator {
             .into_inner()
             .email
     }
+}
+
+/// A connection to a service at this address, made when it is first called. Within a runtime.
+pub(crate) fn channel(address: &str, tls: Option<&ClientTlsConfig>) -> Channel {
+    let mut endpoint = Endpoint::from_shared(address.to_owned()).expect("an address is an address");
+    if let Some(tls) = tls {
+        endpoint = endpoint.tls_config(tls.clone()).expect("certificates are some");
+    }
+    endpoint.connect_lazy()
 }
 
 /// One batch of an import; each record has the number of its place as its line.

@@ -8,10 +8,10 @@ use proto::search::v1::index_service_client::IndexServiceClient;
 use proto::search::v1::record_service_client::RecordServiceClient;
 use proto::search::v1::search_service_client::SearchServiceClient;
 use proto::search::v1::{
-    Company, GetIndexStatusRequest, Person, RebuildIndexRequest, SearchCompaniesRequest,
+    Company, GetIndexStatusRequest, Person, RebuildIndexRequest, RevealEmailRequest, SearchCompaniesRequest,
     SearchCompaniesResponse, SearchPeopleRequest, SearchPeopleResponse, SearchQuery,
 };
-use system_tests::batch;
+use system_tests::{World, batch};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
 
@@ -29,6 +29,14 @@ pub(crate) struct Replica {
 }
 
 impl Replica {
+    /// At an address of a world that may speak TLS.
+    pub(crate) fn of(world: &World, address: &str) -> Self {
+        Self {
+            channel: world.channel(address),
+            token: format!("Bearer {}", world.environment.service_token),
+        }
+    }
+
     pub(crate) fn at(address: &str, environment: &Environment) -> Self {
         Self {
             channel: Endpoint::from_shared(address.to_owned()).unwrap().connect_lazy(),
@@ -52,6 +60,15 @@ impl Replica {
         let answer = answer.ok_or_else(|| Status::unavailable("the batch was not answered"))?;
         assert!(answer.rejected.is_empty(), "{:?}", answer.rejected);
         Ok(answer.position)
+    }
+
+    pub(crate) async fn reveal(&self, account: &str, person: &str) -> Result<(), Status> {
+        let request = self.with_token(RevealEmailRequest {
+            account_id: account.to_owned(),
+            person_id: person.to_owned(),
+        });
+        let mut client = RecordServiceClient::new(self.channel.clone());
+        client.reveal_email(request).await.map(|_| ())
     }
 
     pub(crate) async fn companies(&self, query: SearchQuery) -> Result<SearchCompaniesResponse, Status> {

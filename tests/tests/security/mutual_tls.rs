@@ -8,12 +8,9 @@ use std::time::{Duration, Instant};
 use devstack::{Options, Service};
 use proto::billing::v1::GetBalanceRequest;
 use proto::billing::v1::billing_service_client::BillingServiceClient;
-use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
-    KeyPair, KeyUsagePurpose, date_time_ymd,
-};
+use rcgen::ExtendedKeyUsagePurpose;
 use serde_json::json;
-use system_tests::{Account, World};
+use system_tests::{Account, Authority, Pair, World};
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Code, Request, Status};
 
@@ -22,62 +19,6 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Where all services listen.
 const HERE: &str = "127.0.0.1";
-
-/// Somebody who says which certificates are good.
-struct Authority {
-    certificate: String,
-    issuer: Issuer<'static, KeyPair>,
-}
-
-/// A certificate and its key, as PEM.
-struct Pair {
-    certificate: String,
-    key: String,
-}
-
-impl Authority {
-    fn new(name: &str) -> Self {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.distinguished_name = named(name);
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
-        let key = KeyPair::generate().unwrap();
-        let certificate = params.self_signed(&key).unwrap().pem();
-        Self {
-            certificate,
-            issuer: Issuer::new(params, key),
-        }
-    }
-
-    /// A certificate for this host, good for one of the two sides, until the first day of this year.
-    fn certify(&self, host: &str, usage: ExtendedKeyUsagePurpose, until: i32) -> Pair {
-        let mut params = CertificateParams::new(vec![host.to_owned()]).unwrap();
-        params.distinguished_name = named("a process");
-        params.extended_key_usages = vec![usage];
-        params.not_before = date_time_ymd(2020, 1, 1);
-        params.not_after = date_time_ymd(until, 1, 1);
-        let key = KeyPair::generate().unwrap();
-        let certificate = params.signed_by(&key, &self.issuer).unwrap();
-        Pair {
-            certificate: certificate.pem(),
-            key: key.serialize_pem(),
-        }
-    }
-
-    fn server(&self, host: &str) -> Pair {
-        self.certify(host, ExtendedKeyUsagePurpose::ServerAuth, 2120)
-    }
-
-    fn client(&self) -> Pair {
-        self.certify("gateway.internal", ExtendedKeyUsagePurpose::ClientAuth, 2120)
-    }
-}
-
-fn named(name: &str) -> DistinguishedName {
-    let mut distinguished = DistinguishedName::new();
-    distinguished.push(DnType::CommonName, name);
-    distinguished
-}
 
 /// How a caller connects.
 #[derive(Clone, Copy)]

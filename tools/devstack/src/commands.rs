@@ -14,6 +14,7 @@ mod status;
 mod steps;
 mod test;
 mod test_containers;
+mod test_upgrade;
 mod up;
 
 use std::io::Read as _;
@@ -55,7 +56,7 @@ enum Command {
     /// Run a measurement
     Bench(bench::Bench),
     /// Check what CI checks besides the tests: formatting, lints, docs, dependencies, protos, the OpenAPI document, the
-    /// manifests for Kubernetes
+    /// Dockerfile, the manifests for Kubernetes
     Check(check::Check),
     /// Write docs/configuration.md anew: its tables are what the processes say of their settings
     Docs,

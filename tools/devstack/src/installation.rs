@@ -27,6 +27,9 @@ const READY_LIMIT: Duration = Duration::from_mins(1);
 const BUILT_LIMIT: Duration = Duration::from_mins(10);
 const ASK_LIMIT: Duration = Duration::from_secs(2);
 
+/// Setting of `migrate`: whom to give the rights to serve.
+const SERVING_ROLE: &str = "database_serving_role";
+
 /// What an installation is to be like.
 pub(crate) struct Plan {
     /// Folder with our binaries.
@@ -198,7 +201,9 @@ impl Installation {
             let mut settings = self.settings_of(service.into(), service)?;
             let mut set = |name: &str, value| settings.insert(name.to_owned(), toml::Value::String(value));
             set("database_url", database.url(&administrator, Role::Owner));
-            set("database_serving_role", database.role(Role::Server));
+            if self.serving_role(service)? == Role::Server {
+                set(SERVING_ROLE, database.role(Role::Server));
+            }
             let name = format!("{}-migrate", service.name());
             run(command
                 .arg("migrate")
@@ -311,9 +316,14 @@ impl Installation {
         self.settings.insert(name.to_owned(), value.to_owned());
     }
 
+    /// Processes that are started from now on are of the binaries in this folder.
+    pub(crate) fn use_binaries(&mut self, folder: PathBuf) {
+        self.binaries = folder;
+    }
+
     /// The settings of a process.
     fn settings_of(&self, part: Part, service: Service) -> Result<toml::Table, Error> {
-        let url = self.database_url(service)?;
+        let url = self.database_url_as(service, self.serving_role(service)?)?;
         let index = service::index_folder(&self.folder, part);
         let own = service::settings(service, self.ports(part)?, &index, &self.state, &url);
         let prefix = service.setting("");
@@ -371,8 +381,19 @@ impl Installation {
 
     /// Address of a service's database for the role that it serves as.
     pub(crate) fn database_url(&self, service: Service) -> Result<String, Error> {
+        self.database_url_as(service, Role::Server)
+    }
+
+    fn database_url_as(&self, service: Service, role: Role) -> Result<String, Error> {
         let name = self.database_name(service);
-        Ok(self.database(&name).url(&self.administrator()?, Role::Server))
+        Ok(self.database(&name).url(&self.administrator()?, role))
+    }
+
+    /// The role that a service's binary serves as: old versions know of no second one.
+    fn serving_role(&self, service: Service) -> Result<Role, Error> {
+        let help = run(Command::new(self.binary(service.name())?).arg("help"))?;
+        let knows_two = help.contains(&service.setting(SERVING_ROLE));
+        Ok(if knows_two { Role::Server } else { Role::Owner })
     }
 
     /// One of our binaries.

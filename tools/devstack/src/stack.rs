@@ -32,6 +32,7 @@ const NESTED_LIMIT: Duration = Duration::from_mins(1);
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     settings: BTreeMap<String, String>,
+    binaries: Option<PathBuf>,
     own_postgres: bool,
     postgres_settings: Vec<String>,
     durable: bool,
@@ -50,6 +51,13 @@ impl Options {
     #[must_use]
     pub fn setting(mut self, name: &str, value: &str) -> Self {
         self.settings.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// With the binaries in this folder, of another version: [`Stack::use_binaries`].
+    #[must_use]
+    pub fn binaries(mut self, folder: PathBuf) -> Self {
+        self.binaries = Some(folder);
         self
     }
 
@@ -137,8 +145,8 @@ impl Stack {
     }
 
     fn empty(options: Options) -> Result<Self, Error> {
-        let binaries = binaries()?;
-        let reaper = binary(&binaries, "devstack")?;
+        let ours = binaries()?;
+        let reaper = binary(&ours, "devstack")?;
         let (folder, reaper) = if let Some(folder) = &options.folder {
             let folder = Folder::create(folder)?;
             let reaper = start_reaper(reaper, &folder, options.kept)?;
@@ -165,7 +173,7 @@ impl Stack {
             .collect::<String>()
             .to_lowercase();
         let plan = Plan {
-            binaries,
+            binaries: options.binaries.unwrap_or(ours),
             cluster: if options.own_postgres {
                 None
             } else {
@@ -252,6 +260,23 @@ impl Stack {
     /// Sets a setting (`DS_SEARCH__...`) for processes that are started from now on.
     pub fn set(&self, name: &str, value: &str) {
         self.installation().set(name, value);
+    }
+
+    /// Processes that are started from now on, `dsctl` and [`Stack::migrate`] too, are of the binaries in this folder, of
+    /// another version.
+    pub fn use_binaries(&self, folder: PathBuf) {
+        self.installation().use_binaries(folder);
+    }
+
+    /// Processes that are started from now on are of this version.
+    pub fn use_own_binaries(&self) -> Result<(), Error> {
+        self.use_binaries(binaries()?);
+        Ok(())
+    }
+
+    /// Brings the databases to the form of the binaries' version, while processes run.
+    pub fn migrate(&self) -> Result<(), Error> {
+        self.installation().migrate()
     }
 
     /// Starts a part that is down, on the ports it had, and waits until it is ready.

@@ -12,7 +12,7 @@ use rand::rngs::SysRng;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::steps::Steps;
-use super::{cargo, grpc, observability, test_containers};
+use super::{cargo, grpc, observability, test_containers, test_upgrade};
 use crate::error::{Error, Tried as _};
 use crate::programs::{Need, provide};
 use crate::stack::{NESTED, Stack, reap_nested};
@@ -56,6 +56,18 @@ pub(super) struct Test {
     #[arg(long, conflicts_with_all = ["size", "package", "filter", "compose", "observability"])]
     grpc: bool,
 
+    /// Only upgrades: from this commit's binaries, which are built once, to today's, back and forth under load; from the
+    /// newest tag vX.Y.Z behind this commit unless another is named
+    #[arg(
+        long,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = test_upgrade::PREVIOUS_RELEASE,
+        value_name = "COMMIT",
+        conflicts_with_all = ["size", "package", "filter", "compose", "observability", "grpc"]
+    )]
+    upgrade_from: Option<String>,
+
     /// The number that such a run has told, for the requests or the faults of that run
     #[arg(long, value_name = "NUMBER", requires = "size")]
     seed: Option<u32>,
@@ -87,6 +99,11 @@ impl Test {
         } else {
             Vec::new()
         };
+        let previous = self
+            .upgrade_from
+            .as_deref()
+            .map(|version| test_upgrade::binaries(&steps, version))
+            .transpose()?;
         steps.tell("building everything; the first time this takes minutes");
         cargo::build_all()?;
         steps.tell("starting a Postgres and a Redis for the tests");
@@ -129,6 +146,11 @@ impl Test {
         }
         if self.grpc {
             command.args(["--test", "guides", "--examples", "--", "--ignored"]);
+        }
+        if let Some(binaries) = previous {
+            command
+                .args(["--test", "faults", "--", "--ignored", "--nocapture", "upgrade"])
+                .env(test_upgrade::VARIABLE, binaries);
         }
         let status = command
             .envs(programs)
