@@ -215,6 +215,25 @@ fn every_path_on_the_map_exists() {
     assert_none(&problems);
 }
 
+/// The form of a table that a statement selects all of changes with a later version's migration, under a process that runs.
+#[test]
+fn no_statement_selects_all_columns_of_a_table() {
+    let mut problems = Vec::new();
+    for path in sources() {
+        let relative = shown(&path);
+        if !relative.starts_with("services/") || relative.contains("/tests/") {
+            continue;
+        }
+        for line in read(&path).lines() {
+            let rest = line.split_once("SELECT * FROM ").map(|(_, rest)| rest);
+            if rest.is_some_and(|rest| !rest.starts_with("unnest(")) || line.contains("RETURNING *") {
+                problems.push(format!("{relative}: {}", line.trim()));
+            }
+        }
+    }
+    assert_none(&problems);
+}
+
 #[test]
 fn every_test_that_the_threat_model_names_exists() {
     let model = read(&root().join("docs/security.md"));

@@ -138,7 +138,9 @@ impl Fleet {
         world.stack.set("DS_GATEWAY__SERVICE_TOKEN", OLD);
         for service in SERVICES {
             // A machine that is busy with tests is no database that is away.
-            world.stack.set(&setting(service, "database_acquire_timeout"), "20s");
+            world
+                .stack
+                .set(&setting(service, "database_acquire_timeout"), "20s");
             let accepted = tokens(&world, &[OLD]);
             world.stack.set(&setting(service, "service_tokens"), &accepted);
             world.stack.restart(service).unwrap();

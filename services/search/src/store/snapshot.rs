@@ -45,6 +45,23 @@ struct ChangeRow {
     companies: Vec<String>,
 }
 
+/// Columns of [`CompanyRow`], by name: a later version's migration may add some while this one runs, and a prepared statement
+/// whose result has changed fails on its connection for ever.
+macro_rules! company_columns {
+    () => {
+        "number, id, external_id, name, domain, website, business_types, description, tags, business_email, \
+         business_phone, city, region, country, employee_count, founded_on, founded_year, info_updated_at"
+    };
+}
+
+/// Columns of [`PersonRow`].
+macro_rules! person_columns {
+    () => {
+        "id, external_id, company_external_id, full_name, first_name, last_name, job_title, email, city, region, \
+         country, info_updated_at"
+    };
+}
+
 /// What a company's document may tell of one of its people.
 type EmployeeRow = (
     String,
@@ -106,11 +123,15 @@ impl Snapshot {
 
     /// The companies with these external ids.
     pub async fn companies(&mut self, external_ids: &[&str]) -> Result<Vec<Company>, StoreError> {
-        let rows: Vec<CompanyRow> = sqlx::query_as("SELECT * FROM companies WHERE external_id = ANY($1)")
-            .bind(external_ids)
-            .fetch_all(&mut *self.transaction)
-            .told("SELECT companies")
-            .await?;
+        let rows: Vec<CompanyRow> = sqlx::query_as(concat!(
+            "SELECT ",
+            company_columns!(),
+            " FROM companies WHERE external_id = ANY($1)"
+        ))
+        .bind(external_ids)
+        .fetch_all(&mut *self.transaction)
+        .told("SELECT companies")
+        .await?;
         Ok(rows.into_iter().map(Company::from).collect())
     }
 
@@ -120,23 +141,30 @@ impl Snapshot {
         after: Option<Uuid>,
         limit: i64,
     ) -> Result<Vec<Company>, StoreError> {
-        let rows: Vec<CompanyRow> =
-            sqlx::query_as("SELECT * FROM companies WHERE id > $1 ORDER BY id LIMIT $2")
-                .bind(after.unwrap_or(Uuid::nil()))
-                .bind(limit)
-                .fetch_all(&mut *self.transaction)
-                .told("SELECT companies")
-                .await?;
+        let rows: Vec<CompanyRow> = sqlx::query_as(concat!(
+            "SELECT ",
+            company_columns!(),
+            " FROM companies WHERE id > $1 ORDER BY id LIMIT $2"
+        ))
+        .bind(after.unwrap_or(Uuid::nil()))
+        .bind(limit)
+        .fetch_all(&mut *self.transaction)
+        .told("SELECT companies")
+        .await?;
         Ok(rows.into_iter().map(Company::from).collect())
     }
 
     /// The people with these ids.
     pub async fn people(&mut self, ids: &[Uuid]) -> Result<Vec<Person>, StoreError> {
-        let rows: Vec<PersonRow> = sqlx::query_as("SELECT * FROM people WHERE id = ANY($1)")
-            .bind(ids)
-            .fetch_all(&mut *self.transaction)
-            .told("SELECT people")
-            .await?;
+        let rows: Vec<PersonRow> = sqlx::query_as(concat!(
+            "SELECT ",
+            person_columns!(),
+            " FROM people WHERE id = ANY($1)"
+        ))
+        .bind(ids)
+        .fetch_all(&mut *self.transaction)
+        .told("SELECT people")
+        .await?;
         Ok(rows.into_iter().map(Person::from).collect())
     }
 
@@ -145,9 +173,11 @@ impl Snapshot {
         &'a mut self,
         companies: &'a [&'a str],
     ) -> impl Stream<Item = Result<Person, StoreError>> + 'a {
-        sqlx::query_as::<_, PersonRow>(
-            "SELECT * FROM people WHERE company_external_id = ANY($1) ORDER BY company_external_id",
-        )
+        sqlx::query_as::<_, PersonRow>(concat!(
+            "SELECT ",
+            person_columns!(),
+            " FROM people WHERE company_external_id = ANY($1) ORDER BY company_external_id"
+        ))
         .bind(companies)
         .fetch(&mut *self.transaction)
         .map_ok(Person::from)
@@ -158,12 +188,14 @@ impl Snapshot {
     /// in a snapshot.
     pub async fn find_people_alone(&mut self) -> Result<(), StoreError> {
         // A cursor: a page by id would have to pass by all who have a company.
-        sqlx::query(
-            "DECLARE people_alone NO SCROLL CURSOR FOR
-             SELECT * FROM people
+        sqlx::query(concat!(
+            "DECLARE people_alone NO SCROLL CURSOR FOR SELECT ",
+            person_columns!(),
+            " FROM people
              WHERE NOT EXISTS (SELECT FROM companies WHERE companies.external_id = people.company_external_id)",
-        )
-        .execute(&mut *self.transaction).told("DECLARE people")
+        ))
+        .execute(&mut *self.transaction)
+        .told("DECLARE people")
         .await?;
         Ok(())
     }

@@ -35,6 +35,8 @@ pub(crate) struct Load {
     sign: Mutex<Signer>,
     answered: AtomicU64,
     charged: AtomicU64,
+    /// Imports that can be searched.
+    found: AtomicU64,
     wrong: Mutex<Vec<String>>,
     imported: Mutex<Imported>,
     /// Account and person.
@@ -80,6 +82,7 @@ impl Load {
             sign: Mutex::new(Box::new(move |account| session(account, &secret))),
             answered: AtomicU64::new(0),
             charged: AtomicU64::new(0),
+            found: AtomicU64::new(0),
             wrong: Mutex::default(),
             imported: Mutex::default(),
             revealed: Mutex::default(),
@@ -163,13 +166,18 @@ impl Fleet {
         );
     }
 
-    /// Until so many more requests are answered.
+    /// Until so many more requests are answered, and what was imported meanwhile can be searched.
     pub(crate) fn go_on(&self) {
         let answered = || self.load.answered.load(Ordering::SeqCst);
-        let (until, begun) = (answered() + BETWEEN, Instant::now());
-        while answered() < until {
+        let found = || self.load.found.load(Ordering::SeqCst);
+        // An import that has begun before tells nothing of what holds now.
+        let (until, until_found, begun) = (answered() + BETWEEN, found() + 2, Instant::now());
+        while answered() < until || found() < until_found {
             self.load.assert_nothing_is_wrong();
-            assert!(begun.elapsed() < PATIENCE, "nobody is answered any more");
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "nobody is answered any more, or nothing imported is found"
+            );
             thread::yield_now();
         }
     }
@@ -280,6 +288,7 @@ impl Fleet {
                         imported.position = position;
                     }
                     self.world.operator.block_on(replica.wait_for(position));
+                    self.load.found.fetch_add(1, Ordering::SeqCst);
                 }
                 Err(status) => self.load.note(format!("an import: {status:?}")),
             }
