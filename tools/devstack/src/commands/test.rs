@@ -18,6 +18,7 @@ use crate::programs::{Need, provide};
 use crate::stack::{NESTED, Stack, reap_nested};
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Test {
     /// Only tests whose name holds this
     filter: Option<String>,
