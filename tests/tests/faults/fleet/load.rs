@@ -218,7 +218,8 @@ impl Fleet {
         let made = account.keys(Method::POST, "", Some(json!({"name": "rollout"})));
         self.load.is_answered(&made);
         let mut with_it = account.clone();
-        with_it.key = made.body["secret"].as_str().unwrap_or_default().to_owned();
+        let secret = made.body["secret"].as_str().unwrap_or_default();
+        secret.clone_into(&mut with_it.key);
         self.load.is_charged(&with_it.people(&json!({"limit": 1})));
         let id = made.body["key"]["id"].as_str().unwrap_or_default();
         let path = format!("/{id}");

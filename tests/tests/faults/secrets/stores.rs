@@ -133,13 +133,11 @@ fn redis_password_is_changed_and_no_limit_is_left_for_a_moment() {
                     .all(|metric| world.metric(gateway, metric) == Some(1.0))
             })
         });
-        let failures = [1, 2].map(|replica| {
-            let part = Part::Process(Service::Keys, replica);
-            world
-                .metric(part, "keys_announcement_failures_total")
-                .unwrap_or(0.0)
-        });
         fleet.go_on();
-        assert_eq!(failures, [0.0; 2]);
+        for replica in [1, 2] {
+            let part = Part::Process(Service::Keys, replica);
+            let failures = world.metric(part, "keys_announcement_failures_total");
+            assert!(failures.is_none_or(|failures| failures < 1.0), "{failures:?}");
+        }
     });
 }
