@@ -1,6 +1,7 @@
 //! The public interface: what is where.
 
 pub mod cors;
+pub mod docs;
 pub mod envelope;
 pub mod keys;
 pub mod openapi;
@@ -86,7 +87,10 @@ pub fn router(gateway: Gateway) -> Router {
         .with_state(Arc::clone(&gateway));
     let authenticated = axum::middleware::from_fn_with_state(Arc::clone(&gateway), mcp::authenticate);
     let mcp = any_service(mcp::service(operations, &gateway)).layer(authenticated);
-    all.route(mcp::PATH, mcp).layer(envelope).with_state(gateway)
+    all.route(mcp::PATH, mcp)
+        .merge(docs::router().method_not_allowed_fallback(method_not_allowed))
+        .layer(envelope)
+        .with_state(gateway)
 }
 
 async fn not_found() -> ApiError {

@@ -19,7 +19,7 @@ const SECRET: &str = "a secret of the tests, with 32 characters or more";
 const KEY: &str = "dsk_0123456789ABCDEFGHIJKLMNOPQRSTUV0lYb4h";
 
 /// A gateway as configured by default, without anything behind it: port 1 is nobody's.
-fn gateway() -> Gateway {
+pub(super) fn gateway() -> Gateway {
     let nowhere = "http://127.0.0.1:1".to_owned();
     let variables = [
         ("SEARCH_URL", nowhere.clone()),
@@ -63,10 +63,10 @@ fn gateway() -> Gateway {
     }
 }
 
-struct Answer {
-    status: StatusCode,
-    headers: HeaderMap,
-    body: Vec<u8>,
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
 }
 
 impl Answer {
@@ -75,7 +75,7 @@ impl Answer {
     }
 
     /// It is the error of this code, in the one shape, with the id of its header.
-    fn is_error(&self, code: ErrorCode) -> Value {
+    pub(super) fn is_error(&self, code: ErrorCode) -> Value {
         let body = self.json();
         assert_eq!(
             (self.status.as_u16(), &body["code"]),
@@ -92,7 +92,7 @@ impl Answer {
     }
 }
 
-async fn send(router: &Router, request: Request<Body>) -> Answer {
+pub(super) async fn send(router: &Router, request: Request<Body>) -> Answer {
     let (head, body) = router.clone().oneshot(request).await.unwrap().into_parts();
     let body = body.collect().await.unwrap().to_bytes().to_vec();
     Answer {
@@ -102,7 +102,7 @@ async fn send(router: &Router, request: Request<Body>) -> Answer {
     }
 }
 
-async fn ask(method: Method, path: &str) -> Answer {
+pub(super) async fn ask(method: Method, path: &str) -> Answer {
     send(
         &router(gateway()),
         Request::builder()
@@ -146,7 +146,6 @@ async fn a_head_that_is_too_large_is_told_as_such() {
 #[tokio::test]
 async fn what_is_nowhere_is_not_found() {
     for path in [
-        "/",
         "/api",
         "/api/v1",
         "/api/v1/",

@@ -1,0 +1,61 @@
+// Shows the OpenAPI document of this gateway and the guides as one page, by Scalar.
+"use strict";
+
+{
+  // What is styled from within Scalar is in elements that it makes: each gets the nonce of this page.
+  const nonce = document.querySelector("meta[property=csp-nonce]").content;
+  const createElement = document.createElement;
+  document.createElement = function (...described) {
+    const element = createElement.apply(this, described);
+    if (element instanceof HTMLStyleElement) element.nonce = nonce;
+    return element;
+  };
+
+  // Zod, which is in Scalar, would try out whether it may make functions of text. It may not.
+  globalThis.__zod_globalConfig = { jitless: true };
+
+  const read = async (address) => {
+    const answer = await fetch(address);
+    if (!answer.ok) throw new Error(`${address} is answered ${answer.status}`);
+    return answer;
+  };
+
+  // An example of a header is no value to send: the same Idempotency-Key for every request is refused.
+  const withoutExamples = (parameters) => {
+    for (const parameter of Object.values(parameters ?? {})) {
+      if (parameter.in === "header") delete parameter.example;
+    }
+  };
+
+  const show = async () => {
+    const guides = [...document.querySelectorAll("#guides a")].map((link) => read(link.href).then((answer) => answer.text()));
+    const [document_, ...texts] = await Promise.all([
+      read(document.querySelector("#openapi").href).then((answer) => answer.json()),
+      ...guides,
+    ]);
+    withoutExamples(document_.components?.parameters);
+    document_.info.description = [document_.info.description, ...texts].join("\n\n");
+    document.querySelector("#reference").replaceChildren();
+    Scalar.createApiReference("#reference", {
+      content: document_,
+      documentDownloadType: "none",
+      defaultOpenAllTags: true,
+      hideClientButton: true,
+      hideModels: true,
+      persistAuth: false,
+      showDeveloperTools: "never",
+      authentication: { preferredSecurityScheme: "ApiKeyHeader" },
+      // Nothing is asked of anybody but this gateway.
+      agent: { disabled: true },
+      mcp: { disabled: true },
+      telemetry: false,
+      withDefaultFonts: false,
+    });
+  };
+
+  document.addEventListener("DOMContentLoaded", () => {
+    show().catch((problem) => {
+      console.error(problem);
+    });
+  });
+}
