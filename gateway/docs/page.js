@@ -27,6 +27,20 @@
     }
   };
 
+  // What Scalar leaves undone for those who see no screen or use no mouse.
+  const mend = () => {
+    const each = (selector, change) => document.querySelectorAll(selector).forEach(change);
+    each("[role=combobox]:not([aria-expanded])", (input) => input.setAttribute("aria-expanded", "false"));
+    each("button[role=none]", (button) => button.removeAttribute("role"));
+    each(".custom-scroll:not([tabindex]), .markdown table:not([tabindex])", (block) => (block.tabIndex = 0));
+    each(".cm-scroller[tabindex='-1']", (block) => (block.tabIndex = 0));
+    each(".cm-content:not([aria-label])", (editor) => editor.setAttribute("aria-label", "Body"));
+    each("[role=dialog] section[aria-label='Notifications alt+T']", (list) => list.setAttribute("aria-label", "Notifications of the client"));
+    // While the client is open, it is all there is.
+    const client = document.querySelector("[role=dialog] main");
+    each("main.references-rendered", (page) => (page.inert = client !== null && !page.contains(client)));
+  };
+
   const show = async () => {
     const guides = [...document.querySelectorAll("#guides a")].map((link) => read(link.href).then((answer) => answer.text()));
     const [document_, ...texts] = await Promise.all([
@@ -36,12 +50,14 @@
     withoutExamples(document_.components?.parameters);
     document_.info.description = [document_.info.description, ...texts].join("\n\n");
     document.querySelector("#reference").replaceChildren();
+    new MutationObserver(mend).observe(document.body, { childList: true, subtree: true });
     Scalar.createApiReference("#reference", {
       content: document_,
       documentDownloadType: "none",
       defaultOpenAllTags: true,
       hideClientButton: true,
       hideModels: true,
+      onLoaded: () => document.querySelector("aside li button[aria-expanded=false]")?.click(),
       persistAuth: false,
       showDeveloperTools: "never",
       authentication: { preferredSecurityScheme: "ApiKeyHeader" },

@@ -219,7 +219,9 @@ fn answer(
 fn tag(text: &[u8]) -> HeaderValue {
     let hash: [u8; 32] = Sha256::digest(text).into();
     let (start, _) = hash.split_at(16);
-    let number = start.iter().fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
+    let number = start
+        .iter()
+        .fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
     // Digits in quotes are a header's value.
     HeaderValue::from_str(&format!("\"{number:032x}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }

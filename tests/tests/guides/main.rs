@@ -1,9 +1,15 @@
-//! What `docs/grpc.md` says to type works, and answers what it says. Needs a grpcurl and Python's gRPC, which
-//! `./dev test --grpc` gets; nothing else runs this.
+//! What the guides say is so.
+//!
+//! - What `docs/grpc.md` says to type works, and answers what it says. Needs a grpcurl and Python's gRPC, which
+//!   `./dev test --grpc` gets; nothing else runs this.
+//! - The tables of matches in `gateway/docs/guides/` ([`matches`]), and what these guides say to type and the page that
+//!   shows them ([`docs`]), which `./dev test --docs` runs with a browser.
 
 #![expect(clippy::unwrap_used, reason = "what a test needs and does not get fails it")]
 
+mod docs;
 mod guide;
+mod matches;
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -16,15 +22,15 @@ use system_tests::World;
 /// Ends the output of a step.
 const END: &str = "=== end of a step ===";
 
-/// A folder of programs, by the word of who has got them.
+/// Where programs are, by the word of who has got them.
 #[expect(
     clippy::disallowed_methods,
     reason = "where programs are is told by the command that got them, and is no setting"
 )]
-fn programs(name: &str) -> String {
+pub(crate) fn programs(name: &str) -> String {
     let variable = format!("DS_TEST__{name}");
     std::env::var(&variable)
-        .unwrap_or_else(|_| panic!("{variable} is not set: this is run by ./dev test --grpc"))
+        .unwrap_or_else(|_| panic!("{variable} is not set: this is run by ./dev test --grpc or --docs"))
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What `./dev` can be told.
 
 mod bench;
+mod browser;
 mod cargo;
 mod check;
 mod compose_env;

@@ -11,6 +11,7 @@ mod error;
 mod folder;
 mod installation;
 mod line;
+mod node;
 mod ports;
 mod postgres;
 mod programs;

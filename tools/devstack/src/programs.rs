@@ -40,6 +40,10 @@ pub(crate) enum Need {
     Go,
     /// Prometheus and its tool.
     Prometheus,
+    /// A browser.
+    Chromium,
+    /// What the guides type requests with.
+    Curl,
 }
 
 impl Need {
@@ -53,6 +57,8 @@ impl Need {
             Self::Nginx => on_path("nginx").is_some(),
             Self::Go => on_path("go").is_some(),
             Self::Prometheus => on_path("prometheus").is_some() && on_path("promtool").is_some(),
+            Self::Chromium => chromium().is_some(),
+            Self::Curl => on_path("curl").is_some(),
         }
     }
 
@@ -66,6 +72,8 @@ impl Need {
             Self::Nginx => "nginx",
             Self::Go => "Go",
             Self::Prometheus => "Prometheus",
+            Self::Chromium => "Chromium",
+            Self::Curl => "curl",
         }
     }
 
@@ -79,6 +87,8 @@ impl Need {
             Self::Nginx => &["nginx"],
             Self::Go => &["golang"],
             Self::Prometheus => &["prometheus"],
+            Self::Chromium => &["chromium"],
+            Self::Curl => &["curl"],
         }
     }
 
@@ -92,6 +102,8 @@ impl Need {
             Self::Nginx => "nginx",
             Self::Go => "go",
             Self::Prometheus => "prometheus",
+            Self::Chromium => "chromium",
+            Self::Curl => "curl",
         }
     }
 }
@@ -233,6 +245,13 @@ fn postgres_version(folder: &Path) -> Option<u32> {
 /// The server of Redis, or of its free successor.
 pub(crate) fn redis_server() -> Option<PathBuf> {
     on_path("redis-server").or_else(|| on_path("valkey-server"))
+}
+
+/// Chromium, or the browser that is made of it.
+pub(crate) fn chromium() -> Option<PathBuf> {
+    ["chromium", "chromium-browser", "google-chrome"]
+        .into_iter()
+        .find_map(on_path)
 }
 
 /// The folders that a pattern with at most one star stands for.

@@ -12,7 +12,7 @@ use rand::rngs::SysRng;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::steps::Steps;
-use super::{cargo, grpc, observability, test_containers, test_upgrade};
+use super::{browser, cargo, grpc, observability, test_containers, test_upgrade};
 use crate::error::{Error, Tried as _};
 use crate::programs::{Need, provide};
 use crate::stack::{NESTED, Stack, reap_nested};
@@ -69,6 +69,11 @@ pub(super) struct Test {
     )]
     upgrade_from: Option<String>,
 
+    /// Only the reference at /docs, in Chromium, and what its guides say to type; gets what it needs once, and leaves
+    /// pictures of the page
+    #[arg(long, conflicts_with_all = ["size", "package", "filter", "compose", "observability", "grpc", "upgrade_from"])]
+    docs: bool,
+
     /// The number that such a run has told, for the requests or the faults of that run
     #[arg(long, value_name = "NUMBER", requires = "size")]
     seed: Option<u32>,
@@ -97,6 +102,8 @@ impl Test {
             observability::programs(&steps)?
         } else if self.grpc {
             grpc::programs(&steps)?
+        } else if self.docs {
+            browser::programs()?
         } else {
             Vec::new()
         };
@@ -146,7 +153,11 @@ impl Test {
             command.args(["--test", "telemetry", "--", "--ignored"]);
         }
         if self.grpc {
-            command.args(["--test", "guides", "--examples", "--", "--ignored"]);
+            command.args(["grpc", "--test", "guides", "--examples", "--", "--ignored"]);
+        }
+        if self.docs {
+            // The tests tell what the browser tells.
+            command.args(["docs", "--test", "guides", "--", "--ignored", "--nocapture"]);
         }
         if let Some(binaries) = previous {
             command
