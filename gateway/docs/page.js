@@ -36,6 +36,9 @@
     each(".cm-scroller[tabindex='-1']", (block) => (block.tabIndex = 0));
     each(".cm-content:not([aria-label])", (editor) => editor.setAttribute("aria-label", "Body"));
     each("[role=dialog] section[aria-label='Notifications alt+T']", (list) => list.setAttribute("aria-label", "Notifications of the client"));
+    each("button[aria-label='Copy code'][aria-controls]", (button) => {
+      if (!document.getElementById(button.getAttribute("aria-controls"))) button.removeAttribute("aria-controls");
+    });
     // While the client is open, it is all there is.
     const client = document.querySelector("[role=dialog] main");
     each("main.references-rendered", (page) => (page.inert = client !== null && !page.contains(client)));

@@ -59,6 +59,11 @@ async function onPage({ viewport = WIDE, colorScheme = "light", hash = "" }, wor
 
 /** Nobody is kept out by what is shown now. */
 async function isAccessible(page) {
+  // What fades in is read when it is there.
+  await page.evaluate(() => {
+    const ends = (animation) => animation.effect.getComputedTiming().endTime !== Infinity;
+    return Promise.allSettled(document.getAnimations().filter(ends).map((animation) => animation.finished));
+  });
   const { violations } = await new AxeBuilder({ page }).analyze();
   const told = violations.flatMap(({ id, help, nodes }) =>
     nodes.map(({ target, any, all, none }) => `${id}: ${help}: ${target}: ${[...any, ...all, ...none][0]?.message}`),
