@@ -49,6 +49,7 @@ async function onPage({ viewport = WIDE, colorScheme = "light", hash = "" }, wor
     });
     await page.goto(`${ORIGIN}/docs${hash}`);
     await page.getByRole("heading", { name: "Changelog", exact: true }).waitFor({ state: "attached" });
+    await page.locator(`body.${colorScheme}-mode`).waitFor();
     await work(page);
     assert.deepEqual(complaints, []);
     assert.deepEqual(outside, []);
@@ -59,10 +60,17 @@ async function onPage({ viewport = WIDE, colorScheme = "light", hash = "" }, wor
 
 /** Nobody is kept out by what is shown now. */
 async function isAccessible(page) {
-  // What fades in is read when it is there.
-  await page.evaluate(() => {
+  // What fades in, or from light to dark, is read when it is there.
+  await page.evaluate(async () => {
     const ends = (animation) => animation.effect.getComputedTiming().endTime !== Infinity;
-    return Promise.allSettled(document.getAnimations().filter(ends).map((animation) => animation.finished));
+    const frame = () => new Promise(requestAnimationFrame);
+    let running;
+    do {
+      await frame();
+      await frame();
+      running = document.getAnimations().filter(ends).filter(({ playState }) => playState === "running");
+      await Promise.allSettled(running.map((animation) => animation.finished));
+    } while (running.length > 0);
   });
   const { violations } = await new AxeBuilder({ page }).analyze();
   const told = violations.flatMap(({ id, help, nodes }) =>
