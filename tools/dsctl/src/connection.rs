@@ -1,7 +1,10 @@
 //! Where the services are and how they are spoken to.
 //!
-//! Addresses come from flags or the environment as `./dev env` prints it. Secrets come from the environment alone:
-//! what stands in a command line can be read by every user of the machine.
+//! Addresses come from flags or the environment as `./dev env` prints it. Secrets come from the environment, or the API key
+//! from a file or a profile: what stands in a command line can be read by every user of the machine.
+//!
+//! A key goes to the address that it was kept for, and nowhere else: a profile that was asked for by name is used whole, and
+//! the key of the default one is not sent to another address that is in the environment.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,12 +19,15 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity
 use tonic::{Code, Request, Status};
 use tonic_types::StatusExt as _;
 
-use crate::failure::{Failure, Refusal};
+use crate::environment;
+use crate::failure::Failure;
+use crate::profile::{self, Profiles};
+use crate::rest::{Api, Rest};
 
 /// Longest wait for a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest wait for an answer.
-const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);
+pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A connection as the generated clients take it.
 pub(crate) type GrpcChannel = InterceptedService<Channel, ServiceToken>;
@@ -29,15 +35,21 @@ pub(crate) type GrpcChannel = InterceptedService<Channel, ServiceToken>;
 /// Where the services are.
 #[derive(Args, Debug)]
 pub(crate) struct Connection {
-    /// Public address, with /api/v1
+    /// Profile that `dsctl login` has kept: its address and API key
     #[arg(
         long,
         global = true,
-        env = "BASE_URL",
-        value_name = "URL",
+        env = "DSCTL_PROFILE",
+        value_name = "NAME",
         help_heading = "Addresses"
     )]
+    profile: Option<String>,
+    /// Public address, with /api/v1 [env: `BASE_URL`]
+    #[arg(long, global = true, value_name = "URL", help_heading = "Addresses")]
     base_url: Option<String>,
+    /// File with the API key in its first line, `-` for standard input [env: `API_KEY_FILE`]
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Addresses")]
+    api_key_file: Option<String>,
     /// Search service
     #[arg(
         long,
@@ -120,15 +132,8 @@ impl Secret {
     }
 
     /// Its value.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a tool of one command reads the variables that ./dev env prints, no settings of a process"
-    )]
     pub(crate) fn read(self) -> Result<String, Failure> {
-        std::env::var(self.variable())
-            .ok()
-            .filter(|value| !value.trim().is_empty())
-            .ok_or(Failure::Unset(self.variable()))
+        environment::variable(self.variable()).ok_or(Failure::Unset(self.variable()))
     }
 }
 
@@ -221,48 +226,118 @@ impl Connection {
         path: &str,
         prepare: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> Result<Value, Failure> {
-        let base = self.base_url.as_deref().ok_or(Failure::Unset("BASE_URL"))?;
-        let url = format!("{}{path}", base.trim_end_matches('/'));
-        let unusable = |error: &dyn std::error::Error| {
-            Failure::Refused(format!(
-                "can't reach {url}: {} (does it run? ./dev status)",
-                causes(error)
-            ))
-        };
-        let mut client = reqwest::Client::builder()
-            .connect_timeout(CONNECT_TIMEOUT)
-            .timeout(ANSWER_TIMEOUT);
-        if let Some(pem) = self.tls_authority()? {
-            let certificate = reqwest::Certificate::from_pem(&pem).map_err(|error| unusable(&error))?;
-            client = client.tls_certs_merge([certificate]);
+        let rest = Rest::new(&self.address()?, self.tls_authority()?.as_deref())?;
+        rest.send(method, path, prepare).await
+    }
+
+    /// The public interface, with the API key.
+    pub(crate) fn api(&self) -> Result<Api, Failure> {
+        let address = self.address()?;
+        let key = self.api_key(&address)?;
+        Api::new(Rest::new(&address, self.tls_authority()?.as_deref())?, &key)
+    }
+
+    /// The profile in use.
+    pub(crate) fn profile_name(&self) -> &str {
+        self.profile.as_deref().unwrap_or(profile::DEFAULT)
+    }
+
+    /// The address of the public interface that the command line or the environment names.
+    pub(crate) fn given_address(&self) -> Option<String> {
+        self.base_url
+            .clone()
+            .or_else(|| environment::variable("BASE_URL"))
+    }
+
+    /// The address of the public interface.
+    fn address(&self) -> Result<String, Failure> {
+        if let Some(name) = &self.profile {
+            let address = Profiles::read()?.named(name)?.base_url.clone();
+            return match &self.base_url {
+                Some(given) if !same_address(given, &address) => Err(Failure::Usage(format!(
+                    "profile {name} is for {address}: leave --base-url out, or keep the other address by `dsctl login \
+                     --profile {name} --base-url {given}`"
+                ))),
+                _ => Ok(address),
+            };
         }
-        let client = client.build().map_err(|error| unusable(&error))?;
-        let response = prepare(client.request(method, &url))
-            .send()
-            .await
-            .map_err(|error| unusable(&error.without_url()))?;
-        let status = response.status();
-        let body = response.bytes().await.map_err(|error| unusable(&error))?;
-        let value: Value = serde_json::from_slice(&body).map_err(|_| {
-            Failure::Refused(format!(
-                "{url} answered {status} without JSON: is BASE_URL right?"
-            ))
-        })?;
-        if status.is_success() {
-            Ok(value)
-        } else {
-            Err(Failure::Rest(Box::new(Refusal {
-                status: status.as_u16(),
-                body: value,
-            })))
+        if let Some(given) = self.given_address() {
+            return Ok(given);
+        }
+        let profiles = Profiles::read()?;
+        let default = profiles.get(profile::DEFAULT).ok_or(Failure::Unset("BASE_URL"))?;
+        Ok(default.base_url.clone())
+    }
+
+    /// The API key for an address.
+    fn api_key(&self, address: &str) -> Result<String, Failure> {
+        if let Some(name) = &self.profile {
+            return match self.key_of_file()? {
+                Some(key) => Ok(key),
+                None => Ok(Profiles::read()?.named(name)?.api_key.clone()),
+            };
+        }
+        if let Some(path) = &self.api_key_file {
+            return read_key(path);
+        }
+        match Secret::ApiKey.read() {
+            Ok(key) => Ok(key),
+            Err(unset) => {
+                if let Some(path) = environment::variable("API_KEY_FILE") {
+                    return read_key(&path);
+                }
+                let profiles = Profiles::read()?;
+                let default = profiles.get(profile::DEFAULT).ok_or(unset)?;
+                if same_address(&default.base_url, address) {
+                    return Ok(default.api_key.clone());
+                }
+                Err(Failure::Usage(format!(
+                    "the key of profile {} is for {}, not for {address}: unset BASE_URL, or keep a key for that address by \
+                     `dsctl login --profile NAME --base-url {address}`",
+                    profile::DEFAULT,
+                    default.base_url
+                )))
+            }
         }
     }
 
-    fn tls_authority(&self) -> Result<Option<Vec<u8>>, Failure> {
+    /// The API key of the file that the command line names, if it names one.
+    pub(crate) fn key_of_file(&self) -> Result<Option<String>, Failure> {
+        self.api_key_file.as_deref().map(read_key).transpose()
+    }
+
+    /// The certificate authority of https addresses, as PEM.
+    pub(crate) fn tls_authority(&self) -> Result<Option<Vec<u8>>, Failure> {
         let path = self.tls_authority.as_deref();
         path.map(|path| read_pem(path, "--tls-authority takes a PEM file"))
             .transpose()
     }
+}
+
+/// The API key in a file's first line; `-` is standard input.
+fn read_key(path: &str) -> Result<String, Failure> {
+    let failed = |error| Failure::File {
+        path: path.to_owned(),
+        error,
+        hint: "the API key is to be in its first line",
+    };
+    let text = if path == "-" {
+        std::io::read_to_string(std::io::stdin())
+    } else {
+        std::fs::read_to_string(path)
+    };
+    let text = text.map_err(failed)?;
+    match text.lines().next().map(str::trim) {
+        Some(key) if !key.is_empty() => Ok(key.to_owned()),
+        _ => Err(Failure::Usage(format!(
+            "{path}: has no API key in its first line"
+        ))),
+    }
+}
+
+/// Whether two addresses are written alike but for a slash at the end.
+fn same_address(one: &str, other: &str) -> bool {
+    one.trim_end_matches('/') == other.trim_end_matches('/')
 }
 
 fn read_pem(path: &Path, hint: &'static str) -> Result<Vec<u8>, Failure> {
@@ -311,7 +386,7 @@ pub(crate) fn timely<T>(message: T) -> Request<T> {
 }
 
 /// An error and its causes in one line.
-fn causes(error: &dyn std::error::Error) -> String {
+pub(crate) fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -1,18 +1,24 @@
 //! The command line of operators and developers.
 //!
 //! It speaks only the public REST interface and the gRPC contracts. Results go to standard output, all else to standard
-//! error. Exit status: 0 done, 1 refused or failed, 2 wrong usage.
+//! error. Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 stopped and goes on when run again.
 
 mod connection;
 mod credits;
+mod csv;
 mod duration;
+mod environment;
 mod failure;
 mod import;
 mod index;
 mod keys;
+mod login;
+mod manual;
 mod output;
+mod profile;
 mod rate;
 mod records;
+mod rest;
 mod sample;
 mod search;
 mod source;
@@ -21,20 +27,22 @@ mod token;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
+use console::style;
 
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Imports records, searches, and looks after keys, credits, rates and the index.
+/// Searches people and companies, and looks after keys, records, credits, rates and the index.
 ///
-/// Addresses and secrets are those that `./dev env` prints: run eval "$(./dev env)" first. Secrets (`API_KEY`, `JWT`,
-/// `SERVICE_TOKEN`, `JWT_SECRET`) are taken from the environment only.
+/// Developers: `dsctl login` keeps an address and an API key; `API_KEY` (or `API_KEY_FILE`) and `BASE_URL` do without. Operators:
+/// addresses and secrets are those that `./dev env` prints: run eval "$(./dev env)" first. Secrets (`API_KEY`, `JWT`,
+/// `SERVICE_TOKEN`, `JWT_SECRET`) are never flags: other users can see a command line.
 #[derive(Parser)]
-#[command(name = "dsctl", version)]
+#[command(name = "dsctl", version, after_help = EXIT_STATUS, after_long_help = AFTER_LONG_HELP)]
 struct Cli {
-    /// Print the result as one JSON document
+    /// Print the result as one JSON document (`search --all`: one row a line)
     #[arg(long, global = true)]
     json: bool,
     #[command(flatten)]
@@ -43,11 +51,38 @@ struct Cli {
     command: Command,
 }
 
+const EXIT_STATUS: &str = "\
+Exit status:
+  0  done
+  1  refused or failed; standard error tells why and what to do
+  2  wrong usage: the command line, a setting that is missing, a file that is there already
+  3  search --all stopped before its end: the same command goes on from there";
+
+const AFTER_LONG_HELP: &str = "\
+Examples:
+  dsctl login --base-url https://api.example.com/api/v1
+  dsctl search people --job-title \"Head of Marketing\" --location Berlin
+  dsctl search companies --business-type software --all -o software.csv
+
+Exit status:
+  0  done
+  1  refused or failed; standard error tells why and what to do
+  2  wrong usage: the command line, a setting that is missing, a file that is there already
+  3  search --all stopped before its end: the same command goes on from there
+
+Colours are for terminals; NO_COLOR=1 does without. COLUMNS tells how wide a table may be.";
+
 #[derive(Subcommand)]
 enum Command {
+    /// Keeps an address and an API key as a profile, once the key is accepted
+    Login(login::Login),
+    /// Forgets a profile
+    Logout(login::Logout),
+    /// The profiles that are kept
+    Profiles(login::List),
     /// Imports companies and people from JSON Lines
     Import(import::Import),
-    /// Searches people or companies with `API_KEY`
+    /// Searches people or companies with the API key
     Search(Box<search::Search>),
     /// The API keys of the session's account, with `JWT`
     #[command(subcommand)]
@@ -74,6 +109,10 @@ enum Command {
     SampleCompanies(sample::SampleCompanies),
     /// Writes made-up people for the sample's companies
     SamplePeople(sample::SamplePeople),
+    /// Prints completions for a shell
+    Completions(manual::Completions),
+    /// Prints the manual page, or writes one for each command
+    Man(manual::Man),
 }
 
 fn main() -> ExitCode {
@@ -88,7 +127,7 @@ fn main() -> ExitCode {
             // The refusal is the document that was asked for; if it can't be printed, standard error still tells.
             drop(output.show(&refusal.body, String::new));
         }
-        eprintln!("dsctl: {failure}");
+        eprintln!("{} {failure}", style("dsctl:").for_stderr().red().bold());
     }
     ExitCode::from(status)
 }
@@ -100,6 +139,11 @@ fn run(cli: Cli, output: Output) -> Result<(), Failure> {
         Command::SampleCompanies(command) => command.run(),
         Command::SamplePeople(command) => command.run(),
         Command::Token(command) => command.run(output),
+        Command::Login(command) => wait(command.run(connection, output)),
+        Command::Logout(command) => command.run(connection, output),
+        Command::Profiles(command) => command.run(output),
+        Command::Completions(command) => command.run(Cli::command()),
+        Command::Man(command) => command.run(Cli::command()),
         Command::Import(command) => wait(command.run(connection, output)),
         Command::Search(command) => wait(command.run(connection, output)),
         Command::Keys(command) => wait(command.run(connection, output)),
@@ -121,8 +165,6 @@ fn wait(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failur
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]
@@ -149,6 +191,13 @@ mod tests {
             "keys regenerate I",
             "search people --job-title CEO --json",
             "search companies --cursor --limit 5",
+            "search people --all -o a.csv --max-credits 5 --overwrite",
+            "search people --csv --profile staging",
+            "login --base-url http://127.0.0.1/api/v1 --profile p --api-key-file -",
+            "logout",
+            "profiles --json",
+            "completions bash",
+            "man pages",
             "index status",
             "index rebuild",
             "records delete --company X",
@@ -172,6 +221,11 @@ mod tests {
             "rate set --account A --requests 10 --window soon",
             "records delete",
             "search",
+            "search people --all --page 2",
+            "search people --output a.csv",
+            "search people --max-credits 5",
+            "completions",
+            "login --api-key dsk_x",
             "token --account A --jwt-secret S",
         ] {
             let parsed = Cli::try_parse_from(

@@ -2,13 +2,16 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use console::{Term, measure_text_width, truncate_str};
+use console::{Term, measure_text_width, style, truncate_str};
 use serde_json::Value;
 
+use crate::environment;
 use crate::failure::Failure;
 
 /// Narrowest that a column is made to fit.
-const NARROWEST: usize = 6;
+const NARROWEST: usize = 8;
+/// Between two columns.
+const GAP: usize = 2;
 
 /// For whom the output is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,54 +38,110 @@ impl Output {
     }
 }
 
+/// How many columns the terminal has; without a limit where standard output is none. `COLUMNS` is believed in either case.
+pub(crate) fn width() -> usize {
+    let asked = environment::variable("COLUMNS").and_then(|columns| columns.trim().parse().ok());
+    asked.filter(|columns| *columns > 0).unwrap_or_else(|| {
+        if io::stdout().is_terminal() {
+            usize::from(Term::stdout().size().1)
+        } else {
+            usize::MAX
+        }
+    })
+}
+
 /// A table as wide as the terminal at most; as wide as it needs where there is none.
 pub(crate) fn table(headers: &[&str], rows: &[Vec<String>]) -> String {
-    let width = if io::stdout().is_terminal() {
-        usize::from(Term::stdout().size().1)
-    } else {
-        usize::MAX
-    };
-    table_within(width, headers, rows)
+    let table = Table::fitting(width(), headers, rows);
+    let mut text = table.head();
+    text.extend(rows.iter().map(|row| table.line(row)));
+    text + &table.note()
 }
 
-fn table_within(width: usize, headers: &[&str], rows: &[Vec<String>]) -> String {
-    let rows: Vec<Vec<String>> = rows
-        .iter()
-        .map(|row| row.iter().map(|cell| printable(cell)).collect())
-        .collect();
-    let mut widths: Vec<usize> = headers.iter().map(|header| header.len()).collect();
-    for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(measure_text_width(cell));
+/// Columns that fit side by side. What is too long ends in `…`; the last columns are left out, and named, where a few
+/// characters of each would be no help, or half an id.
+pub(crate) struct Table {
+    headers: Vec<String>,
+    widths: Vec<usize>,
+    left_out: Vec<String>,
+}
+
+impl Table {
+    /// Columns for these rows, `width` characters wide at most.
+    pub(crate) fn fitting(width: usize, headers: &[&str], rows: &[Vec<String>]) -> Self {
+        let mut widths: Vec<usize> = headers.iter().map(|header| measure_text_width(header)).collect();
+        for row in rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(measure_text_width(&printable(cell)));
+            }
+        }
+        let least = |(header, natural): (&&str, &usize)| {
+            if *header == "id" {
+                *natural
+            } else {
+                NARROWEST.min(*natural)
+            }
+        };
+        let least: Vec<usize> = headers.iter().zip(&widths).map(least).collect();
+        let mut shown = headers.len();
+        while shown > 1 && least[..shown].iter().sum::<usize>() + GAP * (shown - 1) > width {
+            shown -= 1;
+        }
+        widths.truncate(shown);
+        let room = width.saturating_sub(GAP * shown.saturating_sub(1)).max(1);
+        while widths.iter().sum::<usize>() > room {
+            let wide = (0..shown).filter(|column| widths[*column] > least[*column]);
+            match wide.max_by_key(|column| widths[*column]) {
+                Some(widest) => widths[widest] -= 1,
+                // One column in less than its least room.
+                None => widths.fill(room),
+            }
+        }
+        let mut headers: Vec<String> = headers.iter().map(|header| header.to_uppercase()).collect();
+        let left_out = headers.split_off(shown);
+        Self {
+            headers,
+            widths,
+            left_out,
         }
     }
-    let gaps = 2 * headers.len().saturating_sub(1);
-    while widths.iter().sum::<usize>() + gaps > width {
-        match widths.iter_mut().max() {
-            Some(widest) if *widest > NARROWEST => *widest -= 1,
-            _ => break,
-        }
+
+    /// The line above the rows.
+    pub(crate) fn head(&self) -> String {
+        let head = self.line(&self.headers);
+        format!("{}\n", style(head.trim_end()).bold())
     }
-    let mut text = String::new();
-    let headers = headers.iter().map(|header| header.to_uppercase()).collect();
-    for row in std::iter::once(&headers).chain(&rows) {
+
+    /// A row.
+    pub(crate) fn line(&self, row: &[String]) -> String {
         let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
-            let cell = truncate_str(cell, *width, "…");
+        for (cell, width) in row.iter().zip(&self.widths) {
+            let cell = printable(cell);
+            let cell = truncate_str(&cell, *width, "…");
             line.push_str(&cell);
-            line.push_str(&" ".repeat(width - measure_text_width(&cell).min(*width) + 2));
+            line.push_str(&" ".repeat(width.saturating_sub(measure_text_width(&cell)) + GAP));
         }
-        text.push_str(line.trim_end());
-        text.push('\n');
+        line.truncate(line.trim_end().len());
+        line.push('\n');
+        line
     }
-    text
+
+    /// Which columns have no room; empty if all have.
+    pub(crate) fn note(&self) -> String {
+        if self.left_out.is_empty() {
+            return String::new();
+        }
+        format!("(no room for {})\n", self.left_out.join(", "))
+    }
 }
 
-/// Control characters could do anything to a terminal: they are shown as what they are not.
-fn printable(text: &str) -> String {
+/// Control characters could do anything to a terminal, and those that turn the direction of writing could show one thing as
+/// another: they are shown as what they are not.
+pub(crate) fn printable(text: &str) -> String {
     text.chars()
         .map(|character| {
-            if character.is_control() {
+            let turns = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+            if character.is_control() || turns {
                 '\u{fffd}'
             } else {
                 character
@@ -117,23 +176,46 @@ mod tests {
 
     use super::*;
 
+    fn table_within(width: usize, headers: &[&str], rows: &[Vec<String>]) -> String {
+        let table = Table::fitting(width, headers, rows);
+        let lines: String = rows.iter().map(|row| table.line(row)).collect();
+        table.line(&table.headers) + &lines + &table.note()
+    }
+
     #[test]
     fn tables_fit_and_wide_characters_count_twice() {
         let rows = [
-            vec!["1".to_owned(), "株式会社".to_owned()],
-            vec!["22".to_owned(), "a\u{1b}[31m".to_owned()],
+            vec!["1".to_owned(), "株式会社".to_owned(), "x".to_owned()],
+            vec!["22".to_owned(), "a\u{1b}[31m\u{202e}".to_owned(), "y".to_owned()],
         ];
         assert_eq!(
-            table_within(80, &["id", "name"], &rows),
-            "ID  NAME\n1   株式会社\n22  a\u{fffd}[31m\n"
+            table_within(80, &["n", "name", "z"], &rows),
+            "N   NAME      Z\n1   株式会社  x\n22  a\u{fffd}[31m\u{fffd}   y\n"
         );
-        let long = [vec!["x".repeat(30), "y".repeat(30)]];
-        let narrow = table_within(30, &["a", "b"], &long);
-        assert!(
-            narrow.lines().all(|line| measure_text_width(line) <= 30),
-            "{narrow}"
-        );
-        assert!(narrow.contains('…'));
+    }
+
+    #[test]
+    fn every_width_is_kept_to() {
+        let id = "0198b0c4-7a1e-7000-8000-000000000000";
+        let rows = [
+            vec!["x".repeat(30), "株".repeat(30), id.to_owned()],
+            vec!["é".repeat(30), "z".to_owned(), id.to_owned()],
+        ];
+        for width in 1..140 {
+            let text = table_within(width, &["name", "title", "id"], &rows);
+            let (lines, note): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| !line.starts_with('('));
+            assert_eq!(lines.len(), 3);
+            for line in &lines {
+                assert!(measure_text_width(line) <= width, "{width}: {line}");
+            }
+            // Truncation can be seen, an id is whole or not there, and what is not there is named.
+            assert_eq!(
+                text.contains('…'),
+                width < 30 + 2 + 60 + 2 + 36,
+                "{width}: {text}"
+            );
+            assert_eq!(text.contains(id), note.is_empty(), "{width}: {text}");
+        }
     }
 
     #[test]
