@@ -120,7 +120,7 @@ fn killed_again_and_again_it_loses_and_doubles_nothing_and_pays_each_page_once()
 fn what_is_lost_on_the_way_is_asked_for_again_under_the_same_key() {
     let (word, expected) = companies(12);
     let account = world().account();
-    // Six requests at once, then one a second.
+    // Two requests at once, then one a second.
     world().operator.set_rate(&account.id, 2, 2);
     let relay = Relay::start();
     let mut command = walk(&account, &word, &["--base-url", &relay.base, "--json"]);
