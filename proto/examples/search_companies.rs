@@ -2,6 +2,11 @@
 //!
 //! `SEARCH_GRPC` is where the search service is (`http://127.0.0.1:7101`), `SERVICE_TOKEN` a token with the scope `search`.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "an example has no settings; it prints, and its secrets come from the environment"
+)]
+
 use std::error::Error;
 use std::time::Duration;
 
@@ -41,7 +46,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 
     query.limit = Some(999);
-    query.info_updated_from = "yesterday".to_owned();
+    "yesterday".clone_into(&mut query.info_updated_from);
     match search(&mut client, &token, query).await {
         Ok(_) => return Err("a query with two problems was answered".into()),
         Err(refusal) => {

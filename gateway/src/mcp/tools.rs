@@ -108,9 +108,14 @@ impl Tool {
         if let Value::Object(of_body) = &inlined(body, document)["properties"] {
             properties.extend(of_body.clone());
         }
-        let mut description = operation["description"].as_str().unwrap_or_default().to_owned();
+        let price = if offer.charge.is_some() {
+            format!("Costs {}, whatever it finds.", in_words(cost))
+        } else {
+            "Costs nothing.".to_owned()
+        };
+        let does = operation["description"].as_str().unwrap_or_default();
+        let description = format!("{does} {price}");
         if offer.charge.is_some() {
-            description.push_str(&format!(" Costs {}, whatever it finds.", in_words(cost)));
             let budget = json!({
                 "type": "integer", "minimum": 0,
                 "description": format!("Most credits that this call may cost, as the user allows. It costs {cost}; with \
@@ -123,8 +128,6 @@ impl Tool {
             properties.insert(MAX_CREDITS.to_owned(), budget);
             properties.insert(IDEMPOTENCY_KEY.to_owned(), repeat);
             required.push(MAX_CREDITS.to_owned());
-        } else {
-            description.push_str(" Costs nothing.");
         }
         let schema = json!({
             "type": "object", "additionalProperties": false, "properties": properties, "required": required,

@@ -19,7 +19,7 @@ fn post(account: &Account, message: &Value) -> RequestBuilder {
 }
 
 /// The result of a request of the protocol.
-fn ask(account: &Account, method: &str, params: Value) -> Value {
+fn ask(account: &Account, method: &str, params: &Value) -> Value {
     let message = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
     let request = post(account, &message).header("X-API-Key", &account.key);
     let answer = Answer::of(request.send().unwrap()).expect(200);
@@ -28,11 +28,11 @@ fn ask(account: &Account, method: &str, params: Value) -> Value {
 }
 
 /// The answer of a tool, and whether it is an error.
-fn call(account: &Account, tool: &str, arguments: Value) -> (Value, bool) {
+fn call(account: &Account, tool: &str, arguments: &Value) -> (Value, bool) {
     let answer = ask(
         account,
         "tools/call",
-        json!({"name": tool, "arguments": arguments}),
+        &json!({"name": tool, "arguments": arguments}),
     );
     let result = &answer["result"];
     let told: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
@@ -41,7 +41,7 @@ fn call(account: &Account, tool: &str, arguments: Value) -> (Value, bool) {
 }
 
 fn tools(account: &Account) -> Vec<Value> {
-    let answer = ask(account, "tools/list", json!({}));
+    let answer = ask(account, "tools/list", &json!({}));
     answer["result"]["tools"].as_array().unwrap().clone()
 }
 
@@ -51,7 +51,7 @@ fn a_client_is_greeted_and_told_of_the_cost() {
     let answer = ask(
         &account,
         "initialize",
-        json!({"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}),
+        &json!({"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}),
     );
     let result = &answer["result"];
     assert_eq!(result["protocolVersion"], PROTOCOL);
@@ -129,7 +129,7 @@ fn a_search_answers_what_rest_answers_and_is_charged_like_it() {
     let (told, is_error) = call(
         &account,
         "search_companies",
-        json!({"companyName": word, "maxCredits": 1}),
+        &json!({"companyName": word, "maxCredits": 1}),
     );
     assert!(!is_error, "{told}");
     let by_rest = account.companies(&json!({"companyName": word})).expect(200);
@@ -150,7 +150,7 @@ fn nothing_is_spent_beyond_what_is_allowed() {
         json!({"companyName": "x", "maxCredits": "many"}),
         json!({"companyName": "x", "maxCredits": 0.5}),
     ] {
-        let (told, is_error) = call(&account, "search_companies", arguments.clone());
+        let (told, is_error) = call(&account, "search_companies", &arguments);
         assert!(is_error, "{arguments}: {told}");
         assert_eq!(told["credits"], json!({"cost": 0, "wouldCost": 1}));
         assert!(told["message"].as_str().unwrap().contains("maxCredits"), "{told}");
@@ -164,7 +164,7 @@ fn a_repeated_call_is_charged_once() {
     let before = world().operator.balance(&account.id);
     for _ in 0..3 {
         let arguments = json!({"companyName": "x", "maxCredits": 1, "idempotencyKey": "once"});
-        let (told, is_error) = call(&account, "search_companies", arguments);
+        let (told, is_error) = call(&account, "search_companies", &arguments);
         assert!(!is_error, "{told}");
     }
     assert_eq!(world().operator.balance(&account.id), before - 1);
@@ -174,7 +174,7 @@ fn a_repeated_call_is_charged_once() {
 fn a_refusal_is_the_tools_answer_with_every_problem_in_it() {
     let account = world().account();
     let arguments = json!({"companyNam": "x", "limit": 999, "maxCredits": 1});
-    let (told, is_error) = call(&account, "search_people", arguments);
+    let (told, is_error) = call(&account, "search_people", &arguments);
     assert!(is_error);
     assert_eq!(told["code"], "VALIDATION_ERROR");
     let paths = told["issues"]
@@ -189,7 +189,7 @@ fn a_refusal_is_the_tools_answer_with_every_problem_in_it() {
     assert!(told["requestId"].is_string());
 
     let poor = world().poor_account();
-    let (told, is_error) = call(&poor, "search_people", json!({"maxCredits": 1}));
+    let (told, is_error) = call(&poor, "search_people", &json!({"maxCredits": 1}));
     assert!(is_error);
     assert_eq!(told["code"], "INSUFFICIENT_CREDITS");
 }
@@ -200,10 +200,10 @@ fn what_is_no_tool_is_an_error_of_the_protocol() {
     let answer = ask(
         &account,
         "tools/call",
-        json!({"name": "drop_tables", "arguments": {}}),
+        &json!({"name": "drop_tables", "arguments": {}}),
     );
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
-    let answer = ask(&account, "resources/subscribe", json!({"uri": "x://y"}));
+    let answer = ask(&account, "resources/subscribe", &json!({"uri": "x://y"}));
     assert!(answer["error"]["code"].is_number(), "{answer}");
 }
 
@@ -212,7 +212,7 @@ fn calls_share_the_rate_of_the_account() {
     let account = world().account();
     world().operator.set_rate(&account.id, 3, 60);
     let codes = (0..5).map(|_| {
-        let (told, _) = call(&account, "search_people", json!({"limit": 1, "maxCredits": 1}));
+        let (told, _) = call(&account, "search_people", &json!({"limit": 1, "maxCredits": 1}));
         told["code"].as_str().unwrap_or("none").to_owned()
     });
     // The one more that may come back while they are made.

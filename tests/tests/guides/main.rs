@@ -53,7 +53,7 @@ fn what_the_grpc_guide_says_to_type_works() {
             "cargo run --quiet --package proto --example search_companies",
             example.to_str().unwrap(),
         );
-        script.push_str(&format!("{{\n{commands}\n}} 2>&1 || true\necho '{END}'\n"));
+        script.extend(["{\n", &commands, "\n} 2>&1 || true\necho '", END, "'\n"]);
     }
     let here = programs("GRPCURL");
     let python = programs("GRPC_PYTHON");
@@ -72,9 +72,15 @@ fn what_the_grpc_guide_says_to_type_works() {
     for (Step { commands, answer }, told) in steps.iter().zip(told) {
         let (expected, got) = (general(answer), general(told));
         if expected != got {
-            wrong.push_str(&format!(
-                "--- typed\n{commands}\n--- expected\n{answer}\n--- got\n{told}\n"
-            ));
+            wrong.extend([
+                "--- typed\n",
+                commands,
+                "\n--- expected\n",
+                answer,
+                "\n--- got\n",
+                told,
+                "\n",
+            ]);
         }
     }
     assert!(wrong.is_empty(), "{wrong}");

@@ -90,11 +90,11 @@ fn record(filter: &str, name: &str, value: &str) -> (CompanyRecord, Option<Perso
 
 /// Names of what a line finds.
 fn found(line: &Line, set: &Set) -> Vec<String> {
-    let sent = match line.filter.as_str() {
+    let asked = match line.filter.as_str() {
         "jobTitles" | "searchTags" => json!([line.sent]),
         _ => Value::from(line.sent.as_str()),
     };
-    let query = json!({(line.filter.as_str()): sent});
+    let query = json!({(line.filter.as_str()): asked});
     match line.filter.as_str() {
         "jobTitles" => set.people(query),
         // The tag of this set is no tag that the line asks for: all that have one are told apart by their names.

@@ -103,7 +103,7 @@ async fn try_key(api: &Api) -> Result<(), Failure> {
 
 impl Logout {
     /// Forgets the profile. The key itself lives on: `dsctl keys revoke` ends it.
-    pub(crate) fn run(&self, connection: &Connection, output: Output) -> Result<(), Failure> {
+    pub(crate) fn run(connection: &Connection, output: Output) -> Result<(), Failure> {
         let name = connection.profile_name();
         if !Profiles::read()?.remove(name)? {
             return Err(Failure::Usage(format!(
@@ -118,7 +118,7 @@ impl Logout {
 
 impl List {
     /// Shows them, without their keys.
-    pub(crate) fn run(&self, output: Output) -> Result<(), Failure> {
+    pub(crate) fn run(output: Output) -> Result<(), Failure> {
         let profiles = Profiles::read()?;
         let shown: Vec<[String; 3]> = profiles
             .all()

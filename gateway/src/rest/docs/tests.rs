@@ -214,10 +214,10 @@ async fn the_script_is_the_one_of_its_version_packed_or_not() {
         } else {
             script = answer.body;
         }
-        let hash: String = Sha256::digest(&script)
+        let hash = Sha256::digest(&script);
+        let hash = hash
             .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+            .fold(String::new(), |hash, byte| hash + &format!("{byte:02x}"));
         assert_eq!(
             hash,
             include_str!("../../../docs/scalar/SHA256").trim(),

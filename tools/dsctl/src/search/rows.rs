@@ -132,7 +132,10 @@ impl Rows {
     pub(super) fn page(&mut self, rows: &[Value]) -> String {
         let first = !std::mem::replace(&mut self.begun, true);
         match self.format {
-            Format::Json => rows.iter().map(|row| format!("{row}\n")).collect(),
+            Format::Json => rows
+                .iter()
+                .flat_map(|row| [row.to_string(), "\n".to_owned()])
+                .collect(),
             Format::Csv => {
                 let head = first.then(|| csv::record(self.columns.iter().map(String::as_str)));
                 let record = |row: &Value| {
@@ -181,6 +184,8 @@ fn at<'a>(row: &'a Value, path: &str) -> Option<&'a Value> {
 mod tests {
     use serde_json::json;
 
+    use std::slice;
+
     use super::*;
 
     #[test]
@@ -200,14 +205,17 @@ mod tests {
         let row = json!({"id": "1", "name": "A, B", "tags": ["x", "y"]});
         let columns = || vec!["id".to_owned(), "name".to_owned(), "tags".to_owned()];
         let mut rows = Rows::new(Format::Csv, columns());
-        assert_eq!(rows.page(&[row.clone()]), "id,name,tags\r\n1,\"A, B\",x; y\r\n");
-        assert_eq!(rows.page(&[row.clone()]), "1,\"A, B\",x; y\r\n");
+        assert_eq!(
+            rows.page(slice::from_ref(&row)),
+            "id,name,tags\r\n1,\"A, B\",x; y\r\n"
+        );
+        assert_eq!(rows.page(slice::from_ref(&row)), "1,\"A, B\",x; y\r\n");
         let mut rows = Rows::new(Format::Csv, columns());
         rows.go_on();
-        assert_eq!(rows.page(&[row.clone()]), "1,\"A, B\",x; y\r\n");
+        assert_eq!(rows.page(slice::from_ref(&row)), "1,\"A, B\",x; y\r\n");
         let mut rows = Rows::new(Format::Table, columns());
-        assert_eq!(rows.page(&[row.clone()]).lines().count(), 2);
-        assert_eq!(rows.page(&[row.clone()]).lines().count(), 1);
+        assert_eq!(rows.page(slice::from_ref(&row)).lines().count(), 2);
+        assert_eq!(rows.page(slice::from_ref(&row)).lines().count(), 1);
         let mut rows = Rows::new(Format::Json, columns());
         assert_eq!(rows.page(&[row.clone(), row]).lines().count(), 2);
     }
