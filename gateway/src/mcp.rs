@@ -53,9 +53,8 @@ use tools::Tools;
 pub const PATH: &str = "/mcp";
 
 /// What a model is told of all tools.
-const INSTRUCTIONS: &str = "Searches companies and people in business data. A search costs 1 credit, whatever it finds; \
-    everything else is free. Before a search, `count_...` tells how many records it would find and `explain_...` how its \
-    filters are understood. Say the cost to the user before you spend, and pass what they allow as `maxCredits`.";
+const INSTRUCTIONS: &str = "Searches companies and people in business data. A search costs credits, whatever it finds; its \
+    description says how many. Say the cost to the user before you spend, and pass what they allow as `maxCredits`.";
 
 /// Answers the protocol; operations are asked of `rest`.
 pub fn service(rest: Router, gateway: &Gateway) -> StreamableHttpService<Operations, NeverSessionManager> {

@@ -193,12 +193,17 @@ fn an_address_in_whole_form_leads_to_the_same_place_and_no_other() {
     }
     for line in [
         "http://x/api/v1/../v1/openapi.json",
-        "http://x",
+        "http://x/api",
         "http://x//api/v1/openapi.json",
     ] {
         let answers = ask(line);
         assert_eq!(answers.len(), 1, "{line}");
         answers[0].is_refusal(404, "NOT_FOUND");
+    }
+    for line in ["/", "http://x", "http://elsewhere.example:81"] {
+        let answers = ask(line);
+        assert_eq!((answers.len(), answers[0].status), (1, 307), "{line}");
+        assert_eq!(answers[0].header("location"), Some("/docs"), "{line}");
     }
     let two_hosts =
         told("GET /api/v1/openapi.json HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n");
