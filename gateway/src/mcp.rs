@@ -83,20 +83,24 @@ pub fn service(rest: Router, gateway: &Gateway) -> StreamableHttpService<Operati
     )
 }
 
-/// Lets in who has a good API key. (Each operation looks again; what it finds is in memory then.)
-pub async fn authenticate(State(gateway): State<Arc<Gateway>>, mut request: Request, next: Next) -> Response {
+/// Lets in who has a good API key, with a body that keeps the bounds of every body. (Each operation looks at the key again;
+/// what it finds is in memory then.)
+pub async fn admit(State(gateway): State<Arc<Gateway>>, request: Request, next: Next) -> Response {
+    let deadline = gateway.deadline();
+    let (mut head, body) = request.into_parts();
+    let peer = Peer::of(&head.extensions);
+    if let Err(refusal) = gateway.api_keys.authenticate(peer, &head.headers, deadline).await {
+        return refusal.into_response();
+    }
+    let body = match gateway.bodies.read(&head.headers, body, deadline).await {
+        Ok(bytes) => Body::from(bytes),
+        Err(refusal) => return refusal.into_response(),
+    };
     // The id of this request is that of the operation, too.
     if let Some(id) = request_id::current().and_then(|id| HeaderValue::try_from(id).ok()) {
-        request.headers_mut().insert(REQUEST_ID, id);
+        head.headers.insert(REQUEST_ID, id);
     }
-    let peer = Peer::of(request.extensions());
-    let caller = gateway
-        .api_keys
-        .authenticate(peer, request.headers(), gateway.deadline());
-    match caller.await {
-        Ok(_) => next.run(request).await,
-        Err(refusal) => refusal.into_response(),
-    }
+    next.run(Request::from_parts(head, body)).await
 }
 
 /// The operations, as tools.

@@ -85,8 +85,8 @@ pub fn router(gateway: Gateway) -> Router {
         .clone()
         .layer(envelope.clone())
         .with_state(Arc::clone(&gateway));
-    let authenticated = axum::middleware::from_fn_with_state(Arc::clone(&gateway), mcp::authenticate);
-    let mcp = any_service(mcp::service(operations, &gateway)).layer(authenticated);
+    let admission = axum::middleware::from_fn_with_state(Arc::clone(&gateway), mcp::admit);
+    let mcp = any_service(mcp::service(operations, &gateway)).layer(admission);
     all.route(mcp::PATH, mcp)
         .merge(docs::router().method_not_allowed_fallback(method_not_allowed))
         .layer(envelope)

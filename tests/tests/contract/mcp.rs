@@ -74,6 +74,19 @@ fn whoever_has_no_key_learns_nothing() {
 }
 
 #[test]
+fn bodies_keep_the_bounds_of_all_bodies() {
+    let account = world().account();
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let request = || post(&account, &list).header("X-API-Key", &account.key);
+    let large = request().body(" ".repeat((1 << 20) + 1));
+    let _ = Answer::of(large.send().unwrap()).refused(413, "PAYLOAD_TOO_LARGE");
+    let mut undeclared = request().build().unwrap();
+    undeclared.headers_mut().remove("content-type");
+    let answer = reqwest::blocking::Client::new().execute(undeclared).unwrap();
+    let _ = Answer::of(answer).refused(415, "UNSUPPORTED_MEDIA_TYPE");
+}
+
+#[test]
 fn a_tool_knows_the_filters_of_its_operation_and_what_it_costs() {
     let account = world().account();
     let document = account.request(Method::GET, "/openapi.json").send().unwrap();
