@@ -55,14 +55,12 @@ struct File {
 }
 
 /// A guide.
-macro_rules! guide {
-    ($name:literal) => {
-        File {
-            path: concat!("/guides/", $name, ".md"),
-            media_type: "text/markdown; charset=utf-8",
-            text: include_str!(concat!("../../docs/guides/", $name, ".md")),
-        }
-    };
+const fn guide(path: &'static str, text: &'static str) -> File {
+    File {
+        path,
+        media_type: "text/markdown; charset=utf-8",
+        text,
+    }
 }
 
 const FILES: [File; 11] = [
@@ -81,14 +79,20 @@ const FILES: [File; 11] = [
         media_type: "image/svg+xml",
         text: include_str!("../../docs/icon.svg"),
     },
-    guide!("authentication"),
-    guide!("filters"),
-    guide!("places"),
-    guide!("paging"),
-    guide!("credits"),
-    guide!("limits"),
-    guide!("errors"),
-    guide!("changelog"),
+    guide(
+        "/guides/authentication.md",
+        include_str!("../../docs/guides/authentication.md"),
+    ),
+    guide("/guides/filters.md", include_str!("../../docs/guides/filters.md")),
+    guide("/guides/places.md", include_str!("../../docs/guides/places.md")),
+    guide("/guides/paging.md", include_str!("../../docs/guides/paging.md")),
+    guide("/guides/credits.md", include_str!("../../docs/guides/credits.md")),
+    guide("/guides/limits.md", include_str!("../../docs/guides/limits.md")),
+    guide("/guides/errors.md", include_str!("../../docs/guides/errors.md")),
+    guide(
+        "/guides/changelog.md",
+        include_str!("../../docs/guides/changelog.md"),
+    ),
 ];
 
 /// Kept, and asked for anew each time.

@@ -50,6 +50,9 @@ pub(crate) struct Plan {
 pub(crate) struct Installation {
     pub(crate) folder: Folder,
     pub(crate) state: State,
+    /// Those of this version.
+    own_binaries: PathBuf,
+    /// Those that processes are started of.
     binaries: PathBuf,
     durability: Durability,
     settings: BTreeMap<String, String>,
@@ -103,7 +106,7 @@ impl Installation {
             state
         };
         let Plan {
-            binaries,
+            binaries: own_binaries,
             durability,
             settings,
             postgres_settings,
@@ -112,7 +115,8 @@ impl Installation {
         Ok(Self {
             folder,
             state,
-            binaries,
+            binaries: own_binaries.clone(),
+            own_binaries,
             durability,
             settings,
             postgres_settings,
@@ -316,9 +320,14 @@ impl Installation {
         self.settings.insert(name.to_owned(), value.to_owned());
     }
 
-    /// Processes that are started from now on are of the binaries in this folder.
+    /// Processes that are started from now on are of the binaries in this folder, of another version.
     pub(crate) fn use_binaries(&mut self, folder: PathBuf) {
         self.binaries = folder;
+    }
+
+    /// Processes that are started from now on are of this version.
+    pub(crate) fn use_own_binaries(&mut self) {
+        self.binaries.clone_from(&self.own_binaries);
     }
 
     /// The settings of a process.
@@ -391,6 +400,9 @@ impl Installation {
 
     /// The role that a service's binary serves as: old versions know of no second one.
     fn serving_role(&self, service: Service) -> Result<Role, Error> {
+        if self.binaries == self.own_binaries {
+            return Ok(Role::Server);
+        }
         let help = run(Command::new(self.binary(service.name())?).arg("help"))?;
         let knows_two = help.contains(&service.setting(SERVING_ROLE));
         Ok(if knows_two { Role::Server } else { Role::Owner })

@@ -173,7 +173,7 @@ impl Stack {
             .collect::<String>()
             .to_lowercase();
         let plan = Plan {
-            binaries: options.binaries.unwrap_or(ours),
+            binaries: ours,
             cluster: if options.own_postgres {
                 None
             } else {
@@ -189,11 +189,16 @@ impl Stack {
             postgres_settings: options.postgres_settings,
         };
         match Installation::open(folder.clone(), plan) {
-            Ok(installation) => Ok(Self {
-                installation: Mutex::new(installation),
-                folder,
-                reaper,
-            }),
+            Ok(mut installation) => {
+                if let Some(folder) = options.binaries {
+                    installation.use_binaries(folder);
+                }
+                Ok(Self {
+                    installation: Mutex::new(installation),
+                    folder,
+                    reaper,
+                })
+            }
             Err(error) => {
                 end(reaper);
                 Err(error)
@@ -269,9 +274,8 @@ impl Stack {
     }
 
     /// Processes that are started from now on are of this version.
-    pub fn use_own_binaries(&self) -> Result<(), Error> {
-        self.use_binaries(binaries()?);
-        Ok(())
+    pub fn use_own_binaries(&self) {
+        self.installation().use_own_binaries();
     }
 
     /// Brings the databases to the form of the binaries' version, while processes run.

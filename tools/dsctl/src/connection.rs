@@ -271,14 +271,11 @@ impl Connection {
 
     /// The API key for an address.
     fn api_key(&self, address: &str) -> Result<String, Failure> {
-        if let Some(name) = &self.profile {
-            return match self.key_of_file()? {
-                Some(key) => Ok(key),
-                None => Ok(Profiles::read()?.named(name)?.api_key.clone()),
-            };
+        if let Some(key) = self.key_of_file()? {
+            return Ok(key);
         }
-        if let Some(path) = &self.api_key_file {
-            return read_key(path);
+        if let Some(name) = &self.profile {
+            return Ok(Profiles::read()?.named(name)?.api_key.clone());
         }
         match Secret::ApiKey.read() {
             Ok(key) => Ok(key),

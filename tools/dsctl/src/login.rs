@@ -24,14 +24,6 @@ Examples:
   printenv API_KEY | dsctl login          # what ./dev env has set, for other shells too")]
 pub(crate) struct Login {}
 
-/// `dsctl logout`.
-#[derive(Args, Debug)]
-pub(crate) struct Logout {}
-
-/// `dsctl profiles`.
-#[derive(Args, Debug)]
-pub(crate) struct List {}
-
 impl Login {
     /// Asks for the key, tries it, keeps it.
     pub(crate) async fn run(&self, connection: &Connection, output: Output) -> Result<(), Failure> {
@@ -101,42 +93,38 @@ async fn try_key(api: &Api) -> Result<(), Failure> {
     }
 }
 
-impl Logout {
-    /// Forgets the profile. The key itself lives on: `dsctl keys revoke` ends it.
-    pub(crate) fn run(connection: &Connection, output: Output) -> Result<(), Failure> {
-        let name = connection.profile_name();
-        if !Profiles::read()?.remove(name)? {
-            return Err(Failure::Usage(format!(
-                "there is no profile {name}: `dsctl profiles` lists them"
-            )));
-        }
-        output.show(&json!({"profile": name, "removed": true}), || {
-            format!("Profile {name} is forgotten. Its key still works: `dsctl keys revoke ID` ends it.")
-        })
+/// `dsctl logout`: forgets the profile. The key itself lives on: `dsctl keys revoke` ends it.
+pub(crate) fn log_out(connection: &Connection, output: Output) -> Result<(), Failure> {
+    let name = connection.profile_name();
+    if !Profiles::read()?.remove(name)? {
+        return Err(Failure::Usage(format!(
+            "there is no profile {name}: `dsctl profiles` lists them"
+        )));
     }
+    output.show(&json!({"profile": name, "removed": true}), || {
+        format!("Profile {name} is forgotten. Its key still works: `dsctl keys revoke ID` ends it.")
+    })
 }
 
-impl List {
-    /// Shows them, without their keys.
-    pub(crate) fn run(output: Output) -> Result<(), Failure> {
-        let profiles = Profiles::read()?;
-        let shown: Vec<[String; 3]> = profiles
-            .all()
-            .map(|(name, profile)| {
-                let prefix = profile.api_key.chars().take(PREFIX).collect();
-                [name.to_owned(), profile.base_url.clone(), prefix]
-            })
-            .collect();
-        let documents: Vec<_> = shown
-            .iter()
-            .map(|[name, base_url, prefix]| json!({"name": name, "baseUrl": base_url, "keyPrefix": prefix}))
-            .collect();
-        output.show(&json!({ "profiles": documents }), || {
-            if shown.is_empty() {
-                return "no profile yet: run `dsctl login`".to_owned();
-            }
-            let rows: Vec<Vec<String>> = shown.iter().map(|row| row.to_vec()).collect();
-            table(&["name", "baseUrl", "keyPrefix"], &rows)
+/// `dsctl profiles`: shows them, without their keys.
+pub(crate) fn list(output: Output) -> Result<(), Failure> {
+    let profiles = Profiles::read()?;
+    let shown: Vec<[String; 3]> = profiles
+        .all()
+        .map(|(name, profile)| {
+            let prefix = profile.api_key.chars().take(PREFIX).collect();
+            [name.to_owned(), profile.base_url.clone(), prefix]
         })
-    }
+        .collect();
+    let documents: Vec<_> = shown
+        .iter()
+        .map(|[name, base_url, prefix]| json!({"name": name, "baseUrl": base_url, "keyPrefix": prefix}))
+        .collect();
+    output.show(&json!({ "profiles": documents }), || {
+        if shown.is_empty() {
+            return "no profile yet: run `dsctl login`".to_owned();
+        }
+        let rows: Vec<Vec<String>> = shown.iter().map(|row| row.to_vec()).collect();
+        table(&["name", "baseUrl", "keyPrefix"], &rows)
+    })
 }

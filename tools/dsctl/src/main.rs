@@ -77,9 +77,9 @@ enum Command {
     /// Keeps an address and an API key as a profile, once the key is accepted
     Login(login::Login),
     /// Forgets a profile
-    Logout(login::Logout),
+    Logout,
     /// The profiles that are kept
-    Profiles(login::List),
+    Profiles,
     /// Imports companies and people from JSON Lines
     Import(import::Import),
     /// Searches people or companies with the API key
@@ -140,8 +140,8 @@ fn run(cli: Cli, output: Output) -> Result<(), Failure> {
         Command::SamplePeople(command) => command.run(),
         Command::Token(command) => command.run(output),
         Command::Login(command) => wait(command.run(connection, output)),
-        Command::Logout(_) => login::Logout::run(connection, output),
-        Command::Profiles(_) => login::List::run(output),
+        Command::Logout => login::log_out(connection, output),
+        Command::Profiles => login::list(output),
         Command::Completions(command) => command.run(Cli::command()),
         Command::Man(command) => command.run(Cli::command()),
         Command::Import(command) => wait(command.run(connection, output)),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::{Stream, TryStreamExt as _};
 use runtime::statement::Statement as _;
-use sqlx::{FromRow, Postgres, Transaction};
+use sqlx::{AssertSqlSafe, FromRow, Postgres, Transaction};
 use uuid::Uuid;
 
 use super::companies::CompanyRow;
@@ -47,19 +47,21 @@ struct ChangeRow {
 
 /// Columns of [`CompanyRow`], by name: a later version's migration may add some while this one runs, and a prepared statement
 /// whose result has changed fails on its connection for ever.
-macro_rules! company_columns {
-    () => {
-        "number, id, external_id, name, domain, website, business_types, description, tags, business_email, \
-         business_phone, city, region, country, employee_count, founded_on, founded_year, info_updated_at"
-    };
-}
+const COMPANY_COLUMNS: &str = "number, id, external_id, name, domain, website, business_types, description, tags, business_email, \
+     business_phone, city, region, country, employee_count, founded_on, founded_year, info_updated_at";
 
 /// Columns of [`PersonRow`].
-macro_rules! person_columns {
-    () => {
-        "id, external_id, company_external_id, full_name, first_name, last_name, job_title, email, city, region, \
-         country, info_updated_at"
-    };
+const PERSON_COLUMNS: &str = "id, external_id, company_external_id, full_name, first_name, last_name, job_title, email, city, region, \
+     country, info_updated_at";
+
+/// Companies, as far as this says.
+fn select_companies(which: &'static str) -> AssertSqlSafe<String> {
+    AssertSqlSafe(format!("SELECT {COMPANY_COLUMNS} FROM companies {which}"))
+}
+
+/// People, as far as this says.
+fn select_people(which: &'static str) -> AssertSqlSafe<String> {
+    AssertSqlSafe(format!("SELECT {PERSON_COLUMNS} FROM people {which}"))
 }
 
 /// What a company's document may tell of one of its people.
@@ -123,15 +125,11 @@ impl Snapshot {
 
     /// The companies with these external ids.
     pub async fn companies(&mut self, external_ids: &[&str]) -> Result<Vec<Company>, StoreError> {
-        let rows: Vec<CompanyRow> = sqlx::query_as(concat!(
-            "SELECT ",
-            company_columns!(),
-            " FROM companies WHERE external_id = ANY($1)"
-        ))
-        .bind(external_ids)
-        .fetch_all(&mut *self.transaction)
-        .told("SELECT companies")
-        .await?;
+        let rows: Vec<CompanyRow> = sqlx::query_as(select_companies("WHERE external_id = ANY($1)"))
+            .bind(external_ids)
+            .fetch_all(&mut *self.transaction)
+            .told("SELECT companies")
+            .await?;
         Ok(rows.into_iter().map(Company::from).collect())
     }
 
@@ -141,30 +139,22 @@ impl Snapshot {
         after: Option<Uuid>,
         limit: i64,
     ) -> Result<Vec<Company>, StoreError> {
-        let rows: Vec<CompanyRow> = sqlx::query_as(concat!(
-            "SELECT ",
-            company_columns!(),
-            " FROM companies WHERE id > $1 ORDER BY id LIMIT $2"
-        ))
-        .bind(after.unwrap_or(Uuid::nil()))
-        .bind(limit)
-        .fetch_all(&mut *self.transaction)
-        .told("SELECT companies")
-        .await?;
+        let rows: Vec<CompanyRow> = sqlx::query_as(select_companies("WHERE id > $1 ORDER BY id LIMIT $2"))
+            .bind(after.unwrap_or(Uuid::nil()))
+            .bind(limit)
+            .fetch_all(&mut *self.transaction)
+            .told("SELECT companies")
+            .await?;
         Ok(rows.into_iter().map(Company::from).collect())
     }
 
     /// The people with these ids.
     pub async fn people(&mut self, ids: &[Uuid]) -> Result<Vec<Person>, StoreError> {
-        let rows: Vec<PersonRow> = sqlx::query_as(concat!(
-            "SELECT ",
-            person_columns!(),
-            " FROM people WHERE id = ANY($1)"
-        ))
-        .bind(ids)
-        .fetch_all(&mut *self.transaction)
-        .told("SELECT people")
-        .await?;
+        let rows: Vec<PersonRow> = sqlx::query_as(select_people("WHERE id = ANY($1)"))
+            .bind(ids)
+            .fetch_all(&mut *self.transaction)
+            .told("SELECT people")
+            .await?;
         Ok(rows.into_iter().map(Person::from).collect())
     }
 
@@ -173,10 +163,8 @@ impl Snapshot {
         &'a mut self,
         companies: &'a [&'a str],
     ) -> impl Stream<Item = Result<Person, StoreError>> + 'a {
-        sqlx::query_as::<_, PersonRow>(concat!(
-            "SELECT ",
-            person_columns!(),
-            " FROM people WHERE company_external_id = ANY($1) ORDER BY company_external_id"
+        sqlx::query_as::<_, PersonRow>(select_people(
+            "WHERE company_external_id = ANY($1) ORDER BY company_external_id",
         ))
         .bind(companies)
         .fetch(&mut *self.transaction)
@@ -188,12 +176,10 @@ impl Snapshot {
     /// in a snapshot.
     pub async fn find_people_alone(&mut self) -> Result<(), StoreError> {
         // A cursor: a page by id would have to pass by all who have a company.
-        sqlx::query(concat!(
-            "DECLARE people_alone NO SCROLL CURSOR FOR SELECT ",
-            person_columns!(),
-            " FROM people
-             WHERE NOT EXISTS (SELECT FROM companies WHERE companies.external_id = people.company_external_id)",
-        ))
+        sqlx::query(AssertSqlSafe(format!(
+            "DECLARE people_alone NO SCROLL CURSOR FOR SELECT {PERSON_COLUMNS} FROM people
+             WHERE NOT EXISTS (SELECT FROM companies WHERE companies.external_id = people.company_external_id)"
+        )))
         .execute(&mut *self.transaction)
         .told("DECLARE people")
         .await?;
@@ -203,7 +189,7 @@ impl Snapshot {
     /// The next of those people, at most so many; none at the end.
     pub async fn next_people_alone(&mut self, limit: usize) -> Result<Vec<Person>, StoreError> {
         // The number can't be bound.
-        let fetch = sqlx::AssertSqlSafe(format!("FETCH FORWARD {limit} FROM people_alone"));
+        let fetch = AssertSqlSafe(format!("FETCH FORWARD {limit} FROM people_alone"));
         let rows: Vec<PersonRow> = sqlx::query_as(fetch)
             .fetch_all(&mut *self.transaction)
             .told("FETCH people")

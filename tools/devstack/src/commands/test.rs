@@ -6,7 +6,7 @@ use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -18,6 +18,7 @@ use crate::programs::{Need, provide};
 use crate::stack::{NESTED, Stack, reap_nested};
 
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("only").conflicts_with_all(["size", "package"])))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Test {
     /// Only tests whose name holds this
@@ -44,17 +45,17 @@ pub(super) struct Test {
         require_equals = true,
         default_missing_value = test_containers::PROGRAM,
         value_name = "COMMAND",
-        conflicts_with_all = ["package", "size"]
+        group = "only"
     )]
     compose: Option<String>,
 
     /// Only what needs programs of others: one trace in Jaeger by way of an OpenTelemetry Collector, every question of the
     /// dashboards and every alert in Prometheus. Builds them once
-    #[arg(long, conflicts_with_all = ["size", "package", "filter", "compose"])]
+    #[arg(long, group = "only", conflicts_with = "filter")]
     observability: bool,
 
     /// Only what docs/grpc.md says to type, with grpcurl and Python's gRPC; gets these once
-    #[arg(long, conflicts_with_all = ["size", "package", "filter", "compose", "observability"])]
+    #[arg(long, group = "only", conflicts_with = "filter")]
     grpc: bool,
 
     /// Only upgrades: from this commit's binaries, which are built once, to today's, back and forth under load; from the
@@ -65,13 +66,14 @@ pub(super) struct Test {
         require_equals = true,
         default_missing_value = test_upgrade::PREVIOUS_RELEASE,
         value_name = "COMMIT",
-        conflicts_with_all = ["size", "package", "filter", "compose", "observability", "grpc"]
+        group = "only",
+        conflicts_with = "filter"
     )]
     upgrade_from: Option<String>,
 
     /// Only the reference at /docs, in Chromium, and what its guides say to type; gets what it needs once, and leaves
     /// pictures of the page
-    #[arg(long, conflicts_with_all = ["size", "package", "filter", "compose", "observability", "grpc", "upgrade_from"])]
+    #[arg(long, group = "only", conflicts_with = "filter")]
     docs: bool,
 
     /// The number that such a run has told, for the requests or the faults of that run

@@ -184,7 +184,7 @@ impl OutputFile {
         fs::remove_file(&self.note_path).map_err(|error| failed(&self.note_path, error))
     }
 
-    /// The first page was refused: as if the file had not been opened.
+    /// The search is not valid: as if the file had not been opened.
     pub(super) fn discard(self) -> Result<(), Failure> {
         let remove = |path: &Path| fs::remove_file(path).map_err(|error| failed(path, error));
         if self.length()? == 0 {

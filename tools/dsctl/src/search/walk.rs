@@ -93,8 +93,9 @@ impl Walk {
                 eprintln!("{path}: {}", summary(&position, balance));
                 Ok(())
             }
-            // Refused before it began, so there is nothing to go on with.
-            Err(Failure::Rest(refusal)) if position.cursor.is_none() && refusal.status < 500 => {
+            // The search itself is not valid: nothing of it was paid for, and nothing can be gone on with. After all else the
+            // first page's key is kept, since an answer before this one may have been lost.
+            Err(Failure::Rest(refusal)) if position.cursor.is_none() && refusal.status == 400 => {
                 output.discard()?;
                 Err(Failure::Rest(refusal))
             }
