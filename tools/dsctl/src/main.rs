@@ -24,6 +24,7 @@ mod search;
 mod source;
 mod timestamp;
 mod token;
+mod whole_file;
 
 use std::process::ExitCode;
 

@@ -5,15 +5,16 @@
 //! as a whole, so that no crash leaves half of it.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::environment;
 use crate::failure::Failure;
+use crate::whole_file;
 
 /// The profile of those who name none.
 pub(crate) const DEFAULT: &str = "default";
@@ -126,22 +127,7 @@ impl Profiles {
             if let Some(folder) = self.path.parent() {
                 DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
             }
-            let new = self.path.with_extension(format!("{}.new", std::process::id()));
-            let written = OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .mode(0o600)
-                .open(&new)
-                .and_then(|mut file| {
-                    file.write_all(text.as_bytes())?;
-                    file.sync_all()
-                })
-                .and_then(|()| fs::rename(&new, &self.path));
-            if written.is_err() {
-                // It is of no use to anybody; what went wrong is told.
-                drop(fs::remove_file(&new));
-            }
-            written
+            whole_file::replace(&self.path, text.as_bytes())
         };
         write().map_err(|error| failed(&self.path, error))
     }
@@ -172,6 +158,8 @@ fn failed(path: &Path, error: io::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn profile(key: &str) -> Profile {

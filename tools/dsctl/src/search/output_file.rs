@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::whole_file;
 
 /// What is asked for, by everything that makes two searches different.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -165,18 +166,10 @@ impl OutputFile {
             task: self.task.clone(),
             position: position.clone(),
         };
-        let new = self.note_path.with_extension("dsctl-state-new");
-        let write = || {
-            let text = serde_json::to_string_pretty(&note)?;
-            let mut file = File::create(&new)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&new, &self.note_path)?;
-            // The names are durable with their folder.
-            let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
-        };
-        write().map_err(|error| failed(&self.note_path, error))
+        serde_json::to_vec_pretty(&note)
+            .map_err(io::Error::from)
+            .and_then(|text| whole_file::replace(&self.note_path, &text))
+            .map_err(|error| failed(&self.note_path, error))
     }
 
     /// All rows are there: nothing is left to go on with.
