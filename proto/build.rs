@@ -11,6 +11,7 @@ use prost::Message as _;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let files = [
         "search/v1/search.proto",
+        "search/v1/explanation.proto",
         "search/v1/records.proto",
         "search/v1/index.proto",
         "keys/v1/keys.proto",

@@ -197,14 +197,23 @@ pub fn adjustment(request: &v1::AdjustBalanceRequest) -> Result<Adjustment, Vec<
 
 /// What the request asks for, or every rule it breaks.
 pub fn ledger_page(request: &v1::ListLedgerEntriesRequest) -> Result<LedgerPage, Vec<Violation>> {
+    page(&request.account_id, request.page_size, &request.page_token)
+}
+
+/// What the request asks for, or every rule it breaks.
+pub fn statement_page(request: &v1::GetStatementRequest) -> Result<LedgerPage, Vec<Violation>> {
+    page(&request.account_id, request.page_size, &request.page_token)
+}
+
+fn page(account_id: &str, size: Option<i32>, token: &str) -> Result<LedgerPage, Vec<Violation>> {
     let mut found = Vec::new();
-    let account = accept(&mut found, account::check(&request.account_id));
-    let size = request.page_size.unwrap_or(DEFAULT_LEDGER_PAGE);
+    let account = accept(&mut found, account::check(account_id));
+    let size = size.unwrap_or(DEFAULT_LEDGER_PAGE);
     let size = accept(
         &mut found,
         bounded("pageSize", size.into(), 1, MAX_LEDGER_PAGE.into()).map(|_| size),
     );
-    let before = accept(&mut found, page_token(&request.page_token));
+    let before = accept(&mut found, page_token(token));
     match (account, size, before) {
         (Some(account), Some(size), Some(before)) => Ok(LedgerPage {
             account,
@@ -219,6 +228,13 @@ pub fn ledger_page(request: &v1::ListLedgerEntriesRequest) -> Result<LedgerPage,
 #[must_use]
 pub fn write_page_token(last: i64) -> String {
     last.to_string()
+}
+
+/// The entry behind which the token continues; none if it is no token.
+#[must_use]
+pub fn read_page_token(token: &str) -> Option<i64> {
+    let number = token.parse().ok();
+    number.filter(|number| *number > 0 && write_page_token(*number) == token)
 }
 
 fn accept<T>(found: &mut Vec<Violation>, value: Result<T, Violation>) -> Option<T> {
@@ -306,12 +322,8 @@ fn page_token(token: &str) -> Result<Option<i64>, Violation> {
     if token.is_empty() {
         return Ok(None);
     }
-    let number = token
-        .parse::<i64>()
-        .ok()
-        .filter(|number| *number > 0 && write_page_token(*number) == token);
     let violation = || Violation::at("pageToken", InvalidFormat, "is no token of this service");
-    number.map(Some).ok_or_else(violation)
+    read_page_token(token).map(Some).ok_or_else(violation)
 }
 
 fn idempotency(found: &mut Vec<Violation>, idempotency: Option<&v1::Idempotency>) -> Option<Idempotency> {

@@ -84,6 +84,26 @@ impl Account {
         Answer::of(request.send().expect("the gateway answers"))
     }
 
+    /// What an operation that takes a search's body answers to the API key: `/people/count`.
+    ///
+    /// # Panics
+    /// If it does not answer.
+    #[must_use]
+    pub fn post(&self, path: &str, body: &Value) -> Answer {
+        let request = self.request(Method::POST, path).header("X-API-Key", &self.key);
+        Answer::of(request.json(body).send().expect("the gateway answers"))
+    }
+
+    /// What a path, with its query string, answers to the API key.
+    ///
+    /// # Panics
+    /// If it does not answer.
+    #[must_use]
+    pub fn get(&self, path: &str) -> Answer {
+        let request = self.request(Method::GET, path).header("X-API-Key", &self.key);
+        Answer::of(request.send().expect("the gateway answers"))
+    }
+
     /// A search for companies.
     #[must_use]
     pub fn companies(&self, body: &Value) -> Answer {

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use http::{HeaderMap, HeaderName};
 use moka::future::Cache;
 use proto::account::{self, AccountId};
-use proto::api_key::ApiKeySecret;
+use proto::api_key::{ApiKeySecret, PREFIX};
 use proto::error_code::ErrorCode;
 use proto::key_change::KeyChange;
 use proto::keys::v1::key_service_client::KeyServiceClient;
@@ -239,6 +239,16 @@ fn caller_of(key: VerifiedKey) -> Result<Caller, Status> {
         key_id: key.key_id,
         pace: rate.map(Pace::from),
     })
+}
+
+/// Whether it is an API key that the headers mean to show, where a session token would do too: in the header of its own, by
+/// what it begins with, or for want of any credential.
+#[must_use]
+pub fn is_meant(headers: &HeaderMap) -> bool {
+    let mut bearers = bearer_credentials(headers).peekable();
+    headers.contains_key(API_KEY_HEADER)
+        || bearers.peek().is_none()
+        || bearers.flatten().any(|shown| shown.starts_with(PREFIX))
 }
 
 /// The one well-formed secret that the headers carry, wherever and however often.

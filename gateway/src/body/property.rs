@@ -1,4 +1,5 @@
-//! What all bodies have in common: an object of known properties, each at most once, each of its type.
+//! What all bodies have in common: an object of known properties, each at most once, each of its type. (Names of query
+//! strings keep the same rule.)
 
 use std::collections::HashSet;
 
@@ -26,14 +27,14 @@ pub fn object<'a>(body: &'a [u8], least: &str) -> Result<Vec<(String, Value<'a>)
     }
 }
 
-/// The properties that are known, in the order of the body. One that is unknown or there twice is told and left out:
+/// The properties that are known, in the order given. One that is unknown or there twice is told and left out:
 /// which of the two values was meant, nobody can say.
-pub fn known<'a>(
+pub fn known<V>(
     found: &mut Vec<Violation>,
     within: &[PathSegment],
-    properties: Vec<(String, Value<'a>)>,
+    properties: Vec<(String, V)>,
     names: &[&'static str],
-) -> Vec<(&'static str, Value<'a>)> {
+) -> Vec<(&'static str, V)> {
     let (mut seen, mut duplicates) = (HashSet::new(), HashSet::new());
     for (name, _) in &properties {
         if !seen.insert(name.as_str()) {

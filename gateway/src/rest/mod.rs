@@ -1,10 +1,15 @@
 //! The public interface: what is where.
 
+pub mod admission;
 pub mod cors;
+pub mod count;
+pub mod credits;
 pub mod docs;
 pub mod envelope;
+pub mod explain;
 pub mod keys;
 pub mod openapi;
+pub mod query_string;
 pub mod search;
 
 use std::sync::Arc;
@@ -72,6 +77,11 @@ pub fn router(gateway: Gateway) -> Router {
     let api = Router::new()
         .route("/people/search", post(search::people))
         .route("/companies/search", post(search::companies))
+        .route("/people/count", post(count::people))
+        .route("/companies/count", post(count::companies))
+        .route("/people/explain", post(explain::people))
+        .route("/companies/explain", post(explain::companies))
+        .route("/credits", get(credits::show))
         .route("/keys", get(keys::list).post(keys::create))
         .route("/keys/{id}", patch(keys::rename).delete(keys::revoke))
         .route("/keys/{id}/regenerate", post(keys::regenerate))

@@ -25,7 +25,7 @@ use proto::error_code::ErrorCode::{
 };
 use serde_json::{Map, Value, json};
 
-use super::BASE_PATH;
+use super::{BASE_PATH, credits};
 use crate::credits::{IDEMPOTENCY_KEY_NAME, MAX_KEY_CHARS};
 
 /// Version of the interface.
@@ -73,6 +73,26 @@ struct Operation {
     errors: &'static [ErrorCode],
 }
 
+impl Operation {
+    /// Whether it counts against the rate.
+    fn is_rated(&self) -> bool {
+        self.errors.contains(&RateLimitExceeded)
+    }
+
+    /// Whether it costs credits.
+    fn is_charged(&self) -> bool {
+        self.errors.contains(&InsufficientCredits)
+    }
+
+    /// What may stand in its query string.
+    fn query_parameters(&self) -> &'static [&'static str] {
+        match self.id {
+            "getCredits" => &["CreditsLimit", "CreditsCursor"],
+            _ => &[],
+        }
+    }
+}
+
 const API_KEY: &[&str] = &["ApiKeyHeader", "ApiKeyBearer"];
 const SESSION: &[&str] = &["SessionJwt"];
 const SEARCH_ERRORS: &[ErrorCode] = &[
@@ -89,8 +109,22 @@ const SEARCH_ERRORS: &[ErrorCode] = &[
     Timeout,
 ];
 
+/// Of an operation with a search's body that costs nothing.
+const FREE_ERRORS: &[ErrorCode] = &[
+    ValidationError,
+    InvalidApiKey,
+    MethodNotAllowed,
+    PayloadTooLarge,
+    UnsupportedMediaType,
+    RateLimitExceeded,
+    Internal,
+    Unavailable,
+    Timeout,
+];
+const EITHER: &[&str] = &["ApiKeyHeader", "ApiKeyBearer", "SessionJwt"];
+
 /// Every operation.
-const OPERATIONS: [Operation; 8] = [
+const OPERATIONS: [Operation; 13] = [
     Operation {
         id: "searchPeople",
         method: "post",
@@ -115,6 +149,82 @@ const OPERATIONS: [Operation; 8] = [
         body: Some(("CompanySearchRequest", true)),
         success: ("200", "One page of companies.", "CompanySearchResponse"),
         errors: SEARCH_ERRORS,
+    },
+    Operation {
+        id: "countPeople",
+        method: "post",
+        path: "/people/count",
+        tag: "Search",
+        summary: "Count people",
+        description: "Tells how many people meet a search, exactly: the `total` that the search with the same body would \
+                      have. Free of charge; it counts against the rate.",
+        security: API_KEY,
+        body: Some(("PeopleSearchRequest", true)),
+        success: ("200", "The count.", "CountResponse"),
+        errors: FREE_ERRORS,
+    },
+    Operation {
+        id: "countCompanies",
+        method: "post",
+        path: "/companies/count",
+        tag: "Search",
+        summary: "Count companies",
+        description: "Tells how many companies meet a search, exactly: the `total` that the search with the same body \
+                      would have. Free of charge; it counts against the rate.",
+        security: API_KEY,
+        body: Some(("CompanySearchRequest", true)),
+        success: ("200", "The count.", "CountResponse"),
+        errors: FREE_ERRORS,
+    },
+    Operation {
+        id: "explainPeople",
+        method: "post",
+        path: "/people/explain",
+        tag: "Search",
+        summary: "Explain a search for people",
+        description: "Tells how a search for people would be understood, without searching: each filter after \
+                      normalisation, the places that a location may mean, order, page and cost. Free of charge; it \
+                      counts against the rate.",
+        security: API_KEY,
+        body: Some(("PeopleSearchRequest", true)),
+        success: ("200", "The explanation.", "ExplainResponse"),
+        errors: FREE_ERRORS,
+    },
+    Operation {
+        id: "explainCompanies",
+        method: "post",
+        path: "/companies/explain",
+        tag: "Search",
+        summary: "Explain a search for companies",
+        description: "Tells how a search for companies would be understood, without searching: each filter after \
+                      normalisation, the places that a location may mean, order, page and cost. Free of charge; it \
+                      counts against the rate.",
+        security: API_KEY,
+        body: Some(("CompanySearchRequest", true)),
+        success: ("200", "The explanation.", "ExplainResponse"),
+        errors: FREE_ERRORS,
+    },
+    Operation {
+        id: "getCredits",
+        method: "get",
+        path: "/credits",
+        tag: "Credits",
+        summary: "Balance and ledger",
+        description: "Tells the balance of the account and what has moved it, newest first, a page at a time. Free of \
+                      charge; it counts against the rate (with a session token, at the default rate).",
+        security: EITHER,
+        body: None,
+        success: ("200", "Balance and ledger.", "CreditsResponse"),
+        errors: &[
+            ValidationError,
+            InvalidApiKey,
+            InvalidToken,
+            MethodNotAllowed,
+            RateLimitExceeded,
+            Internal,
+            Unavailable,
+            Timeout,
+        ],
     },
     Operation {
         id: "listKeys",
@@ -265,6 +375,7 @@ fn build() -> Value {
         "servers": [{"url": BASE_PATH, "description": "This server"}],
         "tags": [
             {"name": "Search", "description": "Searches, made with an API key and paid for with credits."},
+            {"name": "Credits", "description": "What searches are paid with."},
             {"name": "Keys", "description": "API keys, managed with a session token of the dashboard."},
             {"name": "Description", "description": "The interface itself."},
         ],
@@ -289,25 +400,30 @@ fn build() -> Value {
 }
 
 fn describe(operation: &Operation) -> Value {
-    let is_search = operation.security == API_KEY;
+    let (is_rated, is_charged) = (operation.is_rated(), operation.is_charged());
     let mut parameters = vec![json!({"$ref": "#/components/parameters/XRequestId"})];
     if operation.path.contains("{id}") {
         parameters.insert(0, json!({"$ref": "#/components/parameters/KeyId"}));
     }
-    if is_search {
+    if is_charged {
         parameters.push(json!({"$ref": "#/components/parameters/IdempotencyKey"}));
     }
+    let in_query = operation.query_parameters().iter();
+    parameters.extend(in_query.map(|name| json!({"$ref": format!("#/components/parameters/{name}")})));
     let (status, description, schema) = operation.success;
     let mut answers = Map::new();
     answers.insert(
         status.to_owned(),
-        responses::success(operation.id, description, schema, is_search),
+        responses::success(operation.id, description, schema, is_rated, is_charged),
     );
     for code in operation.errors {
         answers.insert(
             code.http_status().to_string(),
-            responses::reference(*code, is_search),
+            responses::reference(*code, is_rated),
         );
+    }
+    if operation.security == EITHER {
+        answers.insert("401".to_owned(), responses::credential_refused());
     }
     let security: Vec<_> = operation
         .security
@@ -355,6 +471,20 @@ fn parameters() -> Value {
                             hours, for the account and the operation.",
             "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_CHARS, "pattern": "^[ -~]+$"},
             "example": "4f1d7c1e-order-7",
+        },
+        "CreditsLimit": {
+            "name": credits::LIMIT, "in": "query", "required": false,
+            "description": "Entries a page.",
+            "schema": {
+                "type": "integer", "minimum": 1, "maximum": credits::MAX_LIMIT, "default": credits::DEFAULT_LIMIT,
+            },
+            "example": 10,
+        },
+        "CreditsCursor": {
+            "name": credits::CURSOR, "in": "query", "required": false,
+            "description": "`nextCursor` of the page before.",
+            "schema": {"type": "string", "pattern": "^[1-9][0-9]{0,18}$"},
+            "example": "17",
         },
     })
 }

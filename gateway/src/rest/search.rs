@@ -1,30 +1,25 @@
 //! The two searches: one function, in the contract's order.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use http::HeaderValue;
+use proto::account::AccountId;
 use proto::billing::v1::{ChargeResponse, Operation};
 use proto::search::v1::{
-    PageInfo, PaginationMode, SearchCompaniesRequest, SearchPeopleRequest, SearchQuery, SortDirection,
-    SortField,
+    PageInfo, PaginationMode, SearchCompaniesRequest, SearchPeopleRequest, SearchQuery, Sort, SortDirection,
 };
 use proto::search_query::{RecordKind, field_names, sort_names};
 use serde::Serialize;
 use tonic::Status;
 use utoipa::ToSchema;
 
-use super::Gateway;
-use super::envelope::{ACCOUNT_FIELD, KEY_FIELD};
-use crate::auth::api_key::Caller;
-use crate::auth::client_address::Peer;
+use super::{Gateway, admission};
 use crate::body::search_body;
 use crate::credits::{self, CreditsBody, IDEMPOTENCY_REPLAYED, Purchase};
 use crate::error::ApiError;
-use crate::rate;
 use crate::row::{Row, Selection};
 use crate::upstream::Deadline;
 
@@ -97,6 +92,30 @@ pub enum Direction {
     Desc,
 }
 
+impl PagingMode {
+    /// None if the search service left it open.
+    pub(super) const fn of(mode: PaginationMode) -> Option<Self> {
+        match mode {
+            PaginationMode::Page => Some(Self::Page),
+            PaginationMode::Cursor => Some(Self::Cursor),
+            PaginationMode::Unspecified => None,
+        }
+    }
+}
+
+impl AppliedSort {
+    /// None if the search service left something open.
+    pub(super) fn of(kind: RecordKind, sort: Sort) -> Option<Self> {
+        let dir = match sort.direction() {
+            SortDirection::Asc => Direction::Asc,
+            SortDirection::Desc => Direction::Desc,
+            SortDirection::Unspecified => return None,
+        };
+        let known = sort_names(kind).iter().find(|(_, known)| *known == sort.field());
+        known.map(|(field, _)| Self { field, dir })
+    }
+}
+
 /// Searches people.
 pub async fn people(State(gateway): State<Arc<Gateway>>, request: Request) -> Response {
     search(&gateway, RecordKind::Person, request).await
@@ -111,25 +130,8 @@ async fn search(gateway: &Gateway, kind: RecordKind, request: Request) -> Respon
     let deadline = gateway.deadline();
     let (head, body) = request.into_parts();
 
-    // 1. Credential.
-    let peer = Peer::of(&head.extensions);
-    let caller = match gateway.api_keys.authenticate(peer, &head.headers, deadline).await {
-        Ok(caller) => caller,
-        Err(refusal) => return refusal.into_response(),
-    };
-    tracing::Span::current()
-        .record(ACCOUNT_FIELD, caller.account_id.as_str())
-        .record(KEY_FIELD, &*caller.key_id);
-
-    // 2. Rate limit: from here on, every response tells of it.
-    let allowance = gateway.rate.take(caller.account_id.as_str(), caller.pace).await;
-    let answer = async {
-        if !allowance.decision.passes {
-            return Err(ApiError::rate_limited(Duration::from_secs(
-                allowance.retry_after_seconds(),
-            )));
-        }
-
+    // 1. Credential. 2. Rate limit: from here on, every response tells of it.
+    admission::by_key(gateway, &head, deadline, async |account_id| {
         // 3. Media type, JSON, validation.
         let bytes = gateway.bodies.read(&head.headers, body, deadline).await?;
         let (query, idempotency_key) = match (
@@ -145,27 +147,26 @@ async fn search(gateway: &Gateway, kind: RecordKind, request: Request) -> Respon
 
         // 4. Credits known to be short.
         let purchase = Purchase {
-            account_id: caller.account_id.clone(),
+            account_id: account_id.clone(),
             operation: operation(kind),
             idempotency: idempotency_key.map(|key| credits::bind(key, &query)),
         };
         gateway.credits.preview(&purchase, deadline).await?;
 
         // 5. Search.
-        let data = find(gateway, kind, &caller, query, deadline).await?;
+        let data = find(gateway, kind, &account_id, query, deadline).await?;
 
         // 6. Charge.
         let charged = gateway.credits.charge(purchase, deadline).await?;
 
         // 7. Response.
         Ok(respond(data, &charged))
-    };
-    let mut response = answer.await.unwrap_or_else(ApiError::into_response);
-    rate::headers::write(allowance, response.headers_mut());
-    response
+    })
+    .await
 }
 
-const fn operation(kind: RecordKind) -> Operation {
+/// What a search for such records is paid for as.
+pub(super) const fn operation(kind: RecordKind) -> Operation {
     match kind {
         RecordKind::Company => Operation::SearchCompanies,
         RecordKind::Person => Operation::SearchPeople,
@@ -176,7 +177,7 @@ const fn operation(kind: RecordKind) -> Operation {
 async fn find(
     gateway: &Gateway,
     kind: RecordKind,
-    caller: &Caller,
+    account_id: &AccountId,
     query: SearchQuery,
     deadline: Deadline,
 ) -> Result<SearchData<Row>, ApiError> {
@@ -199,7 +200,7 @@ async fn find(
             )
         }
         RecordKind::Person => {
-            let account_id = caller.account_id.as_str().to_owned();
+            let account_id = account_id.as_str().to_owned();
             let request = SearchPeopleRequest {
                 account_id,
                 query: Some(query),
@@ -224,27 +225,8 @@ async fn find(
 
 /// None if the page breaks the search service's contract.
 fn data(kind: RecordKind, rows: Vec<Row>, page: PageInfo) -> Option<SearchData<Row>> {
-    let pagination_mode = match page.pagination_mode() {
-        PaginationMode::Page => PagingMode::Page,
-        PaginationMode::Cursor => PagingMode::Cursor,
-        PaginationMode::Unspecified => return None,
-    };
-    let sort = page.sort?;
-    let dir = match sort.direction() {
-        SortDirection::Asc => Direction::Asc,
-        SortDirection::Desc => Direction::Desc,
-        SortDirection::Unspecified => return None,
-    };
-    let named = |field: SortField| {
-        sort_names(kind)
-            .iter()
-            .find(|(_, known)| *known == field)
-            .map(|(name, _)| *name)
-    };
-    let sort = AppliedSort {
-        field: named(sort.field())?,
-        dir,
-    };
+    let pagination_mode = PagingMode::of(page.pagination_mode())?;
+    let sort = AppliedSort::of(kind, page.sort?)?;
     let PageInfo {
         total,
         page,

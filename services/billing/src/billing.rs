@@ -11,7 +11,7 @@ use runtime::shutdown::Shutdown;
 
 use crate::books::{Charged, Refusal};
 use crate::lanes::Lanes;
-use crate::store::{LedgerEntry, Moment, Posted, PostingError, Store, StoreError};
+use crate::store::{LedgerEntry, Moment, Posted, PostingError, Statement, Store, StoreError};
 use crate::verification::Verification;
 
 /// Why something could not be done with credits.
@@ -98,6 +98,11 @@ impl Billing {
     /// A page of the account's ledger, newest first, and whether there is more behind it.
     pub async fn ledger(&self, page: &LedgerPage) -> Result<(Vec<LedgerEntry>, bool), BillingError> {
         Ok(self.store.ledger(page).await?)
+    }
+
+    /// The account's balance, and a page of its ledger.
+    pub async fn statement(&self, page: &LedgerPage) -> Result<Statement, BillingError> {
+        Ok(self.store.statement(page).await?)
     }
 
     /// Recomputes every balance.

@@ -5,10 +5,11 @@ use futures::stream::{self, BoxStream, StreamExt as _};
 use proto::billing::v1::billing_service_server::{BillingService, BillingServiceServer};
 use proto::billing::v1::{
     AdjustBalanceRequest, AdjustBalanceResponse, AdjustmentCause, BalanceDifference, ChargeCause,
-    ChargeRequest, ChargeResponse, GetBalanceRequest, GetBalanceResponse, GrantCause, GrantCreditsRequest,
-    GrantCreditsResponse, LedgerEntry, ListLedgerEntriesRequest, ListLedgerEntriesResponse, Operation,
-    PreviewChargeRequest, PreviewChargeResponse, RefundCause, RefundChargeRequest, RefundChargeResponse,
-    VerifyBalancesRequest, VerifyBalancesResponse, ledger_entry,
+    ChargeRequest, ChargeResponse, GetBalanceRequest, GetBalanceResponse, GetStatementRequest,
+    GetStatementResponse, GrantCause, GrantCreditsRequest, GrantCreditsResponse, LedgerEntry,
+    ListLedgerEntriesRequest, ListLedgerEntriesResponse, Operation, PreviewChargeRequest,
+    PreviewChargeResponse, RefundCause, RefundChargeRequest, RefundChargeResponse, StatementEntry,
+    StatementEntryType, VerifyBalancesRequest, VerifyBalancesResponse, ledger_entry,
 };
 use proto::error_code::ErrorCode;
 use proto::violation::{Violation, ViolationCode, to_status};
@@ -37,7 +38,7 @@ pub fn service(billing: Billing) -> GrpcService {
 
 fn scope_of(path: &str) -> Option<Scope> {
     match path.strip_prefix("/billing.v1.BillingService/")? {
-        "Charge" | "PreviewCharge" => Some(Scope::Charge),
+        "Charge" | "PreviewCharge" | "GetStatement" => Some(Scope::Charge),
         "GrantCredits" | "RefundCharge" | "AdjustBalance" | "GetBalance" | "ListLedgerEntries"
         | "VerifyBalances" => Some(Scope::Admin),
         _ => None,
@@ -71,6 +72,22 @@ impl BillingService for Api {
         Ok(Response::new(PreviewChargeResponse {
             balance: preview.balance,
             replayed: preview.taken == Taken::ByAnother,
+        }))
+    }
+
+    async fn get_statement(
+        &self,
+        request: Request<GetStatementRequest>,
+    ) -> Result<Response<GetStatementResponse>, Status> {
+        let page = credits::statement_page(&request.into_inner()).map_err(invalid)?;
+        let statement = self.billing.statement(&page).await?;
+        let last = statement.entries.last().filter(|_| statement.more);
+        Ok(Response::new(GetStatementResponse {
+            balance: statement.balance,
+            next_page_token: last
+                .map(|entry| credits::write_page_token(entry.id))
+                .unwrap_or_default(),
+            entries: statement.entries.into_iter().map(StatementEntry::from).collect(),
         }))
     }
 
@@ -200,6 +217,26 @@ impl From<store::LedgerEntry> for LedgerEntry {
             balance: entry.balance,
             created_at: Some(timestamp(entry.created_at)),
             cause: Some(cause),
+        }
+    }
+}
+
+impl From<store::LedgerEntry> for StatementEntry {
+    fn from(entry: store::LedgerEntry) -> Self {
+        let (entry_type, operation, corrects) = match entry.cause {
+            Cause::Grant(_) => (StatementEntryType::Grant, None, None),
+            Cause::Charge { operation, .. } => (StatementEntryType::Charge, Some(operation), None),
+            Cause::Refund { corrects } => (StatementEntryType::Refund, None, Some(corrects)),
+            Cause::Adjustment { corrects, .. } => (StatementEntryType::Adjustment, None, Some(corrects)),
+        };
+        Self {
+            id: entry.id,
+            r#type: entry_type.into(),
+            operation: operation.map(Operation::from).unwrap_or_default().into(),
+            amount: entry.amount,
+            balance: entry.balance,
+            corrects,
+            created_at: Some(timestamp(entry.created_at)),
         }
     }
 }

@@ -9,6 +9,7 @@ pub mod document;
 pub mod documents;
 pub mod engine;
 pub mod error;
+pub mod explanation;
 pub mod feed;
 pub mod grpc;
 pub mod host;

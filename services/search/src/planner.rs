@@ -8,7 +8,7 @@
 
 use chrono::{Days, NaiveDate};
 use prost::Message as _;
-use proto::alternatives::{Part, Separator, composed, parts, split};
+use proto::alternatives::{Separator, composed, split};
 use proto::day;
 use proto::email::EmailTerm;
 use proto::search::v1::{NewBusiness, SearchQuery, SortDirection, SortField, WebsiteStatus};
@@ -21,11 +21,10 @@ use crate::plan::{
     RankGroup, Ranking, Subject, TextField, Weight, Window,
 };
 use crate::record::Founded;
+use crate::text::company_name::CompanyName;
 use crate::text::keywords::{self, Alternative, one_or_many};
-use crate::text::legal_forms::{strip_legal_forms, without_legal_forms};
-use crate::text::slots::{Comparison, asked_phrase, whole, whole_tag};
+use crate::text::slots::whole_tag;
 use crate::text::titles::title_words;
-use crate::text::words::{Word, runs, words};
 use crate::{host, phone, place};
 
 const TYPES: [TextField; 2] = [TextField::BusinessTypes, TextField::Tags];
@@ -411,64 +410,6 @@ fn job_titles(query: &SearchQuery) -> Option<Vec<Alternative>> {
         .collect::<Vec<_>>();
     let parse = |title: &&String| Alternative::parse(&composed(title), title_words);
     (!given.is_empty()).then(|| given.iter().filter_map(parse).collect())
-}
-
-/// A company's name that is asked for.
-struct CompanyName {
-    /// The words outside quotes.
-    words: Vec<Word>,
-    /// Names in quotes: each is the whole name.
-    whole: Vec<Vec<Word>>,
-}
-
-impl CompanyName {
-    fn parse(text: &str) -> Option<Self> {
-        let text = composed(text);
-        let mut plain = Vec::new();
-        let mut whole = Vec::new();
-        for part in parts(&text) {
-            match part {
-                Part::Plain(text) => plain.extend(words(text)),
-                Part::Quoted(text) => whole.push(without_legal_forms(&words(text))),
-            }
-        }
-        whole.retain(|words| !words.is_empty());
-        let words = if whole.is_empty() {
-            without_legal_forms(&plain)
-        } else {
-            strip_legal_forms(&plain)
-        };
-        let is_empty = words.is_empty() && whole.is_empty();
-        (!is_empty).then_some(Self { words, whole })
-    }
-
-    fn holds(&self) -> Option<InValue> {
-        let phrases = runs(&self.words).map(|run| InValue::Phrase(asked_phrase(run, Comparison::Exact)));
-        let names = self
-            .whole
-            .iter()
-            .map(|words| InValue::Phrase(vec![whole(words, Comparison::Exact)]));
-        one_or_many(phrases.chain(names).collect(), InValue::All)
-    }
-
-    fn rank(&self) -> Option<RankAlternative> {
-        let holds = self.holds()?;
-        let (adjacent, whole_name) = if self.whole.is_empty() {
-            let adjacent = InValue::Phrase(asked_phrase(&self.words, Comparison::Exact));
-            (
-                adjacent,
-                InValue::Phrase(vec![whole(&self.words, Comparison::Exact)]),
-            )
-        } else {
-            // A whole name can't hold in a lower degree.
-            (holds.clone(), holds.clone())
-        };
-        Some(RankAlternative {
-            adjacent: (adjacent != holds).then_some(adjacent),
-            whole: Some(whole_name),
-            holds,
-        })
-    }
 }
 
 fn ranking(kind: Kind, query: &SearchQuery) -> Ranking {

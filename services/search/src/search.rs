@@ -1,4 +1,5 @@
-//! One search, from the query to its page of rows.
+//! One search, from the query to its page of rows; and the same for who wants its total alone, or to know how it is
+//! understood.
 //!
 //! 1. The rules of the query and its cursor: every problem at once.
 //! 2. People and `businessEmail` together: which of the addresses this account has revealed it asks for. A locked
@@ -17,7 +18,10 @@ use std::time::{Duration, Instant};
 use prost::Message as _;
 use proto::account::AccountId;
 use proto::email::{EmailAddress, EmailTerm};
-use proto::search::v1::{Company, EmailStatus, PageInfo, PaginationMode, Person, SearchQuery};
+use proto::search::v1::{
+    Company, EmailStatus, Explanation, PageInfo, PaginationMode, Person, SearchQuery, Sort, SortDirection,
+    SortField,
+};
 use proto::search_query::{self, DEFAULT_LIMIT};
 use proto::violation::Violation;
 use proto::{RecordKind, names};
@@ -28,6 +32,7 @@ use uuid::Uuid;
 
 use crate::cursor::{Cursor, CursorKeys, Fingerprint};
 use crate::error::SearchError;
+use crate::explanation::{self, ExplanationContext};
 use crate::plan::{Engine, Hit, Hits, Kind, Plan, Stop, Window};
 use crate::planner::{self, PlanContext};
 use crate::rows::{self, Mask};
@@ -102,7 +107,8 @@ impl Search {
         let deadline = self.deadline(deadline);
         let work = async {
             let paging = self.paging(query, Kind::Company)?;
-            let (plan, hits) = self.run(query, Kind::Company, &paging, &[], deadline).await?;
+            let window = paging.window();
+            let (plan, hits) = self.run(query, Kind::Company, window, &[], deadline).await?;
             let (mask, today) = (Mask::new(&query.fields), self.ambient.now().date_naive());
             let finish = |hit: &Hit| {
                 let mut company = Company::decode(hit.row.clone())?;
@@ -135,9 +141,8 @@ impl Search {
         let work = async {
             let paging = self.paging(query, Kind::Person)?;
             let revealed = self.revealed_matches(account, query).await?;
-            let (_, hits) = self
-                .run(query, Kind::Person, &paging, &revealed, deadline)
-                .await?;
+            let window = paging.window();
+            let (_, hits) = self.run(query, Kind::Person, window, &revealed, deadline).await?;
             let mask = Mask::new(&query.fields);
             let decode = |hit: &Hit| {
                 let mut person = Person::decode(hit.row.clone())?;
@@ -162,6 +167,78 @@ impl Search {
             Ok(Page { rows: people, info })
         };
         within(deadline, work).await
+    }
+
+    /// How many companies meet the query. The deadline is the caller's, if there is one.
+    pub async fn count_companies(
+        &self,
+        query: &SearchQuery,
+        deadline: Option<Instant>,
+    ) -> Result<i64, SearchError> {
+        let deadline = self.deadline(deadline);
+        let work = async {
+            self.paging(query, Kind::Company)?;
+            self.count(query, Kind::Company, &[], deadline).await
+        };
+        within(deadline, work).await
+    }
+
+    /// How many people meet the query, as the account may see them. The deadline is the caller's, if there is one.
+    pub async fn count_people(
+        &self,
+        account: &AccountId,
+        query: &SearchQuery,
+        deadline: Option<Instant>,
+    ) -> Result<i64, SearchError> {
+        let deadline = self.deadline(deadline);
+        let work = async {
+            self.paging(query, Kind::Person)?;
+            let revealed = self.revealed_matches(account, query).await?;
+            self.count(query, Kind::Person, &revealed, deadline).await
+        };
+        within(deadline, work).await
+    }
+
+    /// How the query would be understood; nothing is searched.
+    pub fn explain(&self, query: &SearchQuery, kind: Kind) -> Result<Explanation, SearchError> {
+        let paging = self.paging(query, kind)?;
+        let context = ExplanationContext {
+            today: self.ambient.now().date_naive(),
+            new_business_days: self.settings.new_business_days,
+        };
+        Ok(Explanation {
+            filters: explanation::filters(kind, query, context),
+            sort: Some(names::applied_sort_message(query)),
+            page: paging.page,
+            limit: paging.limit,
+            pagination_mode: paging.mode().into(),
+        })
+    }
+
+    /// All that meet a query which keeps the rules.
+    async fn count(
+        &self,
+        query: &SearchQuery,
+        kind: Kind,
+        revealed: &[Uuid],
+        deadline: Instant,
+    ) -> Result<i64, SearchError> {
+        // The order in which records lie costs nothing.
+        let sort = Sort {
+            field: SortField::InfoUpdatedAt.into(),
+            direction: SortDirection::Desc.into(),
+        };
+        let query = SearchQuery {
+            sort: Some(sort),
+            ..query.clone()
+        };
+        let window = Window {
+            after: None,
+            skip: 0,
+            limit: 0,
+        };
+        let (_, hits) = self.run(&query, kind, window, revealed, deadline).await?;
+        Ok(total(&hits))
     }
 
     fn deadline(&self, callers: Option<Instant>) -> Instant {
@@ -233,7 +310,7 @@ impl Search {
         &self,
         query: &SearchQuery,
         kind: Kind,
-        paging: &Paging,
+        window: Window,
         revealed: &[Uuid],
         deadline: Instant,
     ) -> Result<(Arc<Plan>, Hits), SearchError> {
@@ -244,7 +321,7 @@ impl Search {
             today: self.ambient.now().date_naive(),
             new_business_days: self.settings.new_business_days,
             revealed,
-            window: paging.window(),
+            window,
         };
         let plan = Arc::new(planner::plan(kind, query, &context));
         let turn = self.turn(&plan).await?;
@@ -300,11 +377,6 @@ impl Search {
     }
 
     fn page_info(&self, query: &SearchQuery, paging: &Paging, hits: &Hits) -> PageInfo {
-        let mode = if paging.by_cursor {
-            PaginationMode::Cursor
-        } else {
-            PaginationMode::Page
-        };
         let last = hits.hits.last().filter(|_| hits.more);
         let next_cursor = last.map(|hit| {
             let next = Cursor {
@@ -314,11 +386,11 @@ impl Search {
             self.settings.cursor_keys.seal(&next, paging.fingerprint)
         });
         PageInfo {
-            total: i64::try_from(hits.total).unwrap_or(i64::MAX),
+            total: total(hits),
             page: paging.page,
             limit: paging.limit,
             next_cursor,
-            pagination_mode: mode.into(),
+            pagination_mode: paging.mode().into(),
             sort: Some(names::applied_sort_message(query)),
         }
     }
@@ -334,6 +406,14 @@ struct Paging {
 }
 
 impl Paging {
+    const fn mode(&self) -> PaginationMode {
+        if self.by_cursor {
+            PaginationMode::Cursor
+        } else {
+            PaginationMode::Page
+        }
+    }
+
     /// The records asked for. The rules have bounded page and limit.
     fn window(&self) -> Window {
         let limit = usize::try_from(self.limit).unwrap_or(0);
@@ -344,6 +424,10 @@ impl Paging {
             limit,
         }
     }
+}
+
+fn total(hits: &Hits) -> i64 {
+    i64::try_from(hits.total).unwrap_or(i64::MAX)
 }
 
 async fn within<T>(

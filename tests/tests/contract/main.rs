@@ -4,8 +4,10 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test needs and does not get fails it")]
 
+mod count;
 mod credentials;
 mod credits;
+mod explain;
 mod filters;
 mod internal;
 mod keys;
@@ -15,4 +17,5 @@ mod rate_limit;
 mod responses;
 mod rows;
 mod sorting_paging;
+mod statement;
 mod validation;

@@ -148,6 +148,37 @@ fn a_search_answers_what_rest_answers_and_is_charged_like_it() {
 }
 
 #[test]
+fn what_is_free_answers_what_rest_answers_and_takes_nothing() {
+    let account = world().poor_account();
+    world().operator.grant(&account.id, 5);
+    let body = json!({"companyName": world().word(), "location": "Paris"});
+    for (tool, path) in [
+        ("count_people", "/people/count"),
+        ("count_companies", "/companies/count"),
+        ("explain_people_search", "/people/explain"),
+        ("explain_companies_search", "/companies/explain"),
+    ] {
+        let (told, is_error) = call(&account, tool, &body);
+        assert!(!is_error, "{told}");
+        assert_eq!(
+            told["data"],
+            account.post(path, &body).expect(200).body["data"],
+            "{tool}"
+        );
+    }
+    let (told, is_error) = call(&account, "get_credits", &json!({"limit": 1}));
+    assert!(!is_error, "{told}");
+    assert_eq!(
+        told["data"],
+        account.get("/credits?limit=1").expect(200).body["data"]
+    );
+    assert_eq!(told["data"]["balance"], 5);
+    let (told, is_error) = call(&account, "get_credits", &json!({"limit": 0, "until": "x"}));
+    assert!(is_error);
+    assert_eq!(told["issues"].as_array().unwrap().len(), 2, "{told}");
+}
+
+#[test]
 fn nothing_is_spent_beyond_what_is_allowed() {
     let account = world().account();
     let before = world().operator.balance(&account.id);

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test needs and does not get fails it")]
 
+mod free;
 mod profiles;
 mod relay;
 mod shell;

@@ -81,10 +81,11 @@ fn ask(base_url: &str) -> Result<String, Failure> {
     Ok(key)
 }
 
-/// Whether the key opens the interface. A search that is not valid is refused after its key was looked at, and is free.
+/// Whether the key opens the interface.
 async fn try_key(api: &Api) -> Result<(), Failure> {
-    match api.post("/people/search", &json!({"limit": 0}), None).await {
-        Err(Failure::Rest(refusal)) if matches!(refusal.status, 400 | 429) => Ok(()),
+    match api.get("/credits", &[("limit", "1")]).await {
+        Ok(answer) if answer["data"]["balance"].is_i64() => Ok(()),
+        Err(Failure::Rest(refusal)) if refusal.status == 429 => Ok(()),
         Err(failure) => Err(failure),
         Ok(_) => Err(Failure::Refused(format!(
             "{} does not answer as this interface does: is the address right?",

@@ -3,11 +3,14 @@
 //! It speaks only the public REST interface and the gRPC contracts. Results go to standard output, all else to standard
 //! error. Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 stopped and goes on when run again.
 
+mod balance;
 mod connection;
+mod count;
 mod credits;
 mod csv;
 mod duration;
 mod environment;
+mod explain;
 mod failure;
 mod import;
 mod index;
@@ -85,10 +88,16 @@ enum Command {
     Import(import::Import),
     /// Searches people or companies with the API key
     Search(Box<search::Search>),
+    /// Counts people or companies with the API key, free of charge
+    Count(Box<count::Count>),
+    /// Tells how a search would be understood, free of charge
+    Explain(Box<explain::Explain>),
+    /// The balance of the API key's account, and what has moved it
+    Balance(balance::Balance),
     /// The API keys of the session's account, with `JWT`
     #[command(subcommand)]
     Keys(keys::Keys),
-    /// Credits of an account
+    /// Credits of any account, for operators
     #[command(subcommand)]
     Credits(credits::Credits),
     /// Request rate of an account
@@ -147,6 +156,9 @@ fn run(cli: Cli, output: Output) -> Result<(), Failure> {
         Command::Man(command) => command.run(Cli::command()),
         Command::Import(command) => wait(command.run(connection, output)),
         Command::Search(command) => wait(command.run(connection, output)),
+        Command::Count(command) => wait(command.run(connection, output)),
+        Command::Explain(command) => wait(command.run(connection, output)),
+        Command::Balance(command) => wait(command.run(connection, output)),
         Command::Keys(command) => wait(command.run(connection, output)),
         Command::Credits(command) => wait(command.run(connection, output)),
         Command::Rate(command) => wait(command.run(connection, output)),
@@ -194,6 +206,9 @@ mod tests {
             "search companies --cursor --limit 5",
             "search people --all -o a.csv --max-credits 5 --overwrite",
             "search people --csv --profile staging",
+            "count people --job-title CEO",
+            "explain companies --location Paris --sort name:asc",
+            "balance --limit 3 --cursor 17 --json",
             "login --base-url http://127.0.0.1/api/v1 --profile p --api-key-file -",
             "logout",
             "profiles --json",
@@ -225,6 +240,8 @@ mod tests {
             "search people --all --page 2",
             "search people --output a.csv",
             "search people --max-credits 5",
+            "count",
+            "explain",
             "completions",
             "login --api-key dsk_x",
             "token --account A --jwt-secret S",

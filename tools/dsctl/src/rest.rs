@@ -102,6 +102,15 @@ impl Api {
         &self.rest.base
     }
 
+    /// Reads a path, with these parameters.
+    pub(crate) async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Value, Failure> {
+        let mut written = form_urlencoded::Serializer::new(String::new());
+        let path = format!("{path}?{}", written.extend_pairs(query).finish());
+        let prepare =
+            |request: RequestBuilder| request.header(HeaderName::from_static("x-api-key"), self.key.clone());
+        self.rest.send(Method::GET, &path, prepare).await
+    }
+
     /// Posts a body, with an `Idempotency-Key` if there is one.
     pub(crate) async fn post(
         &self,

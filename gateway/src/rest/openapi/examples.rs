@@ -9,6 +9,12 @@ use serde_json::{Map, Value, json};
 use crate::body::search_body::PROPERTIES;
 use crate::credits::CreditsBody;
 use crate::error::{Error, Issue, message};
+use crate::rest::count::{CountData, CountResponse};
+use crate::rest::credits::{CreditsData, CreditsEntry, CreditsResponse, EntryType, PaidOperation};
+use crate::rest::explain::{
+    Comparison, ExplainData, ExplainResponse, ExplainedAlternative, ExplainedFilter, ExplainedPlace,
+    ExplainedPlaces, ExplainedTerm, KindOfPlace,
+};
 use crate::rest::keys::{ApiKeyCreated, ApiKeyList, ApiKeyPublic, ApiKeyRenamed, ApiKeyRevoked};
 use crate::rest::search::{AppliedSort, Direction, PagingMode, SearchData, SearchResponse};
 use crate::row::{Row, Selection};
@@ -60,6 +66,18 @@ pub(super) fn response(operation: &str) -> Option<Value> {
     Some(match operation {
         "searchPeople" => json!(search(RecordKind::Person)),
         "searchCompanies" => json!(search(RecordKind::Company)),
+        "countPeople" | "countCompanies" => json!(CountResponse {
+            success: true,
+            data: CountData { total: 1 }
+        }),
+        "explainPeople" | "explainCompanies" => json!(ExplainResponse {
+            success: true,
+            data: explanation()
+        }),
+        "getCredits" => json!(CreditsResponse {
+            success: true,
+            data: statement()
+        }),
         "listKeys" => json!(ApiKeyList {
             success: true,
             keys: vec![key(None)]
@@ -139,6 +157,66 @@ fn search(kind: RecordKind) -> SearchResponse<Row> {
             cost: 1,
             balance: 999,
         },
+    }
+}
+
+fn explanation() -> ExplainData {
+    let location = ExplainedTerm {
+        compared: Comparison::Place,
+        value: "munich".to_owned(),
+        other_forms: Vec::new(),
+        places: Some(ExplainedPlaces {
+            candidates: vec![ExplainedPlace {
+                kind: KindOfPlace::City,
+                name: "Munich".to_owned(),
+                region: Some("Bavaria".to_owned()),
+                country: "Germany".to_owned(),
+                country_code: "DE".to_owned(),
+                is_left: true,
+            }],
+            more: 0,
+        }),
+    };
+    ExplainData {
+        filters: vec![ExplainedFilter {
+            filter: "location".to_owned(),
+            fields: vec!["location".to_owned()],
+            excludes: false,
+            any_of: vec![ExplainedAlternative {
+                text: "Munich".to_owned(),
+                all_of: vec![location],
+            }],
+        }],
+        sort: AppliedSort {
+            field: "infoUpdatedAt",
+            dir: Direction::Desc,
+        },
+        page: 1,
+        limit: 25,
+        pagination_mode: PagingMode::Page,
+        fields: vec!["id".to_owned(), "location".to_owned()],
+        cost: 1,
+    }
+}
+
+fn statement() -> CreditsData {
+    let entry = |id, kind, operation, amount, balance| CreditsEntry {
+        id,
+        kind,
+        operation,
+        amount,
+        balance,
+        corrects: None,
+        created_at: "2026-11-28T09:30:00.000Z".to_owned(),
+    };
+    let searched = Some(PaidOperation::SearchPeople);
+    CreditsData {
+        balance: 999,
+        entries: vec![
+            entry(18, EntryType::Charge, searched, -1, 999),
+            entry(17, EntryType::Grant, None, 1_000, 1_000),
+        ],
+        next_cursor: None,
     }
 }
 

@@ -48,10 +48,18 @@ pub(super) fn headers() -> Value {
 }
 
 /// What is answered when it has worked.
-pub(super) fn success(operation: &str, description: &str, schema: &str, is_search: bool) -> Value {
+pub(super) fn success(
+    operation: &str,
+    description: &str,
+    schema: &str,
+    is_rated: bool,
+    is_charged: bool,
+) -> Value {
     let mut headers = Map::from_iter([header("X-Request-Id", "XRequestId")]);
-    if is_search {
+    if is_rated {
         headers.extend(RATE_HEADERS.map(|(name, component)| header(name, component)));
+    }
+    if is_charged {
         headers.extend([header("Idempotency-Replayed", "IdempotencyReplayed")]);
     }
     let mut content = json!({"schema": {"$ref": format!("#/components/schemas/{schema}")}});
@@ -76,7 +84,25 @@ pub(super) fn errors() -> Value {
             errors.insert(name(code, false), error(code, false));
         }
     }
+    errors.insert(CREDENTIAL_REFUSED.to_owned(), either_credential());
     errors.into()
+}
+
+/// The refusal of who may show an API key or a session token.
+const CREDENTIAL_REFUSED: &str = "CredentialRefused";
+
+/// The refusal of who may show an API key or a session token and has shown neither.
+pub(super) fn credential_refused() -> Value {
+    json!({"$ref": format!("#/components/responses/{CREDENTIAL_REFUSED}")})
+}
+
+fn either_credential() -> Value {
+    let mut refusal = error(ErrorCode::InvalidApiKey, true);
+    refusal["description"] =
+        "`INVALID_API_KEY`: The API key is missing or invalid; or `INVALID_TOKEN`: the session token \
+                              is invalid."
+            .into();
+    refusal
 }
 
 /// The refusal with this code.

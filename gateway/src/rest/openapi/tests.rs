@@ -73,7 +73,7 @@ fn every_reference_leads_somewhere_and_every_component_is_referred_to() {
 }
 
 #[test]
-fn operations_are_the_specifications_with_unique_ids() {
+fn operations_are_the_specifications_and_the_extensions_with_unique_ids() {
     let document = served();
     let mut found = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
@@ -86,7 +86,12 @@ fn operations_are_the_specifications_with_unique_ids() {
     }
     found.sort();
     let expected = [
+        "countCompanies post /companies/count",
+        "countPeople post /people/count",
         "createKey post /keys",
+        "explainCompanies post /companies/explain",
+        "explainPeople post /people/explain",
+        "getCredits get /credits",
         "getOpenApi get /openapi.json",
         "listKeys get /keys",
         "regenerateKey post /keys/{id}/regenerate",
@@ -147,6 +152,8 @@ fn every_example_of_a_request_is_a_valid_one() {
     for (path, kind) in [
         ("/people/search", RecordKind::Person),
         ("/companies/search", RecordKind::Company),
+        ("/people/count", RecordKind::Person),
+        ("/companies/explain", RecordKind::Company),
     ] {
         let content = &document["paths"][path]["post"]["requestBody"]["content"]["application/json"];
         for example in content["examples"].as_object().unwrap().values() {

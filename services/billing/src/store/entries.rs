@@ -50,6 +50,17 @@ pub enum Cause {
     },
 }
 
+/// What an account has, and some of what has moved it, as of one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// Credits.
+    pub balance: i64,
+    /// Newest first.
+    pub entries: Vec<LedgerEntry>,
+    /// Whether there are older ones.
+    pub more: bool,
+}
+
 /// An entry as verification reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenEntry {
@@ -92,6 +103,42 @@ impl Store {
         let size = usize::try_from(page.size).unwrap_or(0);
         let entries = rows.iter().take(size).map(read_entry).collect::<Result<_, _>>()?;
         Ok((entries, rows.len() > size))
+    }
+
+    /// The account's balance, and a page of its ledger.
+    pub async fn statement(&self, page: &LedgerPage) -> Result<Statement, StoreError> {
+        // One statement, so that the balance is that of the newest entry. There is a row without an entry where there is none.
+        let rows = sqlx::query(
+            "SELECT coalesce(accounts.balance, 0) AS kept, entry.*
+             FROM (VALUES ($1)) AS asked (account_id)
+             LEFT JOIN accounts ON accounts.account_id = asked.account_id
+             LEFT JOIN LATERAL (
+                 SELECT id, amount, balance, created_at, grant_id, charge_id, operation, corrects, adjustment_id
+                 FROM ledger_entries WHERE account_id = asked.account_id AND id < $2 ORDER BY id DESC LIMIT $3
+             ) AS entry ON true
+             ORDER BY entry.id DESC",
+        )
+        .bind(page.account.as_str())
+        .bind(page.before.unwrap_or(i64::MAX))
+        .bind(i64::from(page.size) + 1)
+        .fetch_all(&mut *acquire(&self.pool).await?)
+        .told("SELECT accounts ledger_entries")
+        .await?;
+        let balance = rows.first().map_or(Ok(0), |row| row.try_get("kept"))?;
+        let mut entries = Vec::new();
+        for row in &rows {
+            if row.try_get::<Option<i64>, _>("id")?.is_some() {
+                entries.push(read_entry(row)?);
+            }
+        }
+        let size = usize::try_from(page.size).unwrap_or(0);
+        let more = entries.len() > size;
+        entries.truncate(size);
+        Ok(Statement {
+            balance,
+            entries,
+            more,
+        })
     }
 
     /// The entries behind this one, account by account, the oldest first.

@@ -19,7 +19,7 @@ use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgPool, Postgres};
 
 pub use charges::{Attempt, ChargeError, Decisions, Moment};
-pub use entries::{Cause, KeptBalance, LedgerEntry, WrittenEntry};
+pub use entries::{Cause, KeptBalance, LedgerEntry, Statement, WrittenEntry};
 pub use postings::{Posted, PostingError};
 
 /// The form of the database, step by step.

@@ -4,9 +4,9 @@ use prost::Message as _;
 use prost_types::FileDescriptorSet;
 use proto::billing::v1::billing_service_client::BillingServiceClient;
 use proto::billing::v1::{
-    AdjustBalanceRequest, AdjustmentCause, ChargeRequest, GetBalanceRequest, GrantCreditsRequest,
-    Idempotency, ListLedgerEntriesRequest, Operation, PreviewChargeRequest, RefundCause, RefundChargeRequest,
-    VerifyBalancesRequest, ledger_entry,
+    AdjustBalanceRequest, AdjustmentCause, ChargeRequest, GetBalanceRequest, GetStatementRequest,
+    GrantCreditsRequest, Idempotency, ListLedgerEntriesRequest, Operation, PreviewChargeRequest, RefundCause,
+    RefundChargeRequest, StatementEntryType, VerifyBalancesRequest, ledger_entry,
 };
 use proto::error_code::ErrorCode;
 use proto::violation::from_status;
@@ -103,6 +103,76 @@ async fn credits_come_and_go_over_the_wire(pool: PgPool) {
         Some(ledger_entry::Cause::Grant(_))
     ));
     assert_eq!(second.next_page_token, "");
+}
+
+#[sqlx::test]
+async fn a_statement_has_the_balance_and_every_kind_of_entry(pool: PgPool) {
+    let mut client = client(&pool);
+    let request = GetStatementRequest {
+        account_id: "acct".into(),
+        page_size: Some(3),
+        page_token: String::new(),
+    };
+    let empty = client.get_statement(request.clone()).await.unwrap().into_inner();
+    assert_eq!((empty.balance, empty.entries.len()), (0, 0));
+    assert_eq!(empty.next_page_token, "");
+
+    client.grant_credits(grant("g1", 5)).await.unwrap();
+    client.charge(charge(1)).await.unwrap();
+    // Another account's entries are nobody else's.
+    let other = GrantCreditsRequest {
+        account_id: "other".into(),
+        ..grant("g1", 7)
+    };
+    client.grant_credits(other).await.unwrap();
+    let page = client.get_statement(request.clone()).await.unwrap().into_inner();
+    let charged = page.entries[0];
+    assert_eq!(
+        (charged.r#type(), charged.operation()),
+        (StatementEntryType::Charge, Operation::SearchCompanies)
+    );
+    let refund = RefundChargeRequest {
+        account_id: "acct".into(),
+        entry_id: charged.id,
+    };
+    client.refund_charge(refund).await.unwrap();
+    let adjustment = AdjustBalanceRequest {
+        account_id: "acct".into(),
+        adjustment_id: "a1".into(),
+        entry_id: charged.id,
+        amount: -2,
+    };
+    client.adjust_balance(adjustment).await.unwrap();
+
+    let page = client.get_statement(request.clone()).await.unwrap().into_inner();
+    assert_eq!(page.balance, 3);
+    let told: Vec<_> = page
+        .entries
+        .iter()
+        .map(|entry| (entry.r#type(), entry.amount, entry.balance, entry.corrects))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (StatementEntryType::Adjustment, -2, 3, Some(charged.id)),
+            (StatementEntryType::Refund, 1, 5, Some(charged.id)),
+            (StatementEntryType::Charge, -1, 4, None),
+        ]
+    );
+    let next = GetStatementRequest {
+        page_token: page.next_page_token,
+        ..request
+    };
+    let last = client.get_statement(next).await.unwrap().into_inner();
+    assert_eq!(last.balance, 3, "the balance is that of now on every page");
+    assert_eq!(
+        last.entries
+            .iter()
+            .map(|entry| (entry.r#type(), entry.amount))
+            .collect::<Vec<_>>(),
+        [(StatementEntryType::Grant, 5)]
+    );
+    assert_eq!(last.next_page_token, "");
 }
 
 #[sqlx::test]

@@ -50,7 +50,12 @@ pub fn service(search: SearchApi, records: RecordApi, index: IndexApi) -> GrpcSe
 
 fn scope_of(path: &str) -> Option<Scope> {
     match path.strip_prefix("/search.v1.")? {
-        "SearchService/SearchCompanies" | "SearchService/SearchPeople" => Some(Scope::Search),
+        "SearchService/SearchCompanies"
+        | "SearchService/SearchPeople"
+        | "SearchService/CountCompanies"
+        | "SearchService/CountPeople"
+        | "SearchService/ExplainCompanies"
+        | "SearchService/ExplainPeople" => Some(Scope::Search),
         "RecordService/Import"
         | "RecordService/RevealEmail"
         | "IndexService/GetIndexStatus"

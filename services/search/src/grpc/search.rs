@@ -1,7 +1,10 @@
 //! `search.v1.SearchService`.
 
+use proto::account::AccountId;
 use proto::search::v1::search_service_server::SearchService;
 use proto::search::v1::{
+    CountCompaniesRequest, CountCompaniesResponse, CountPeopleRequest, CountPeopleResponse,
+    ExplainCompaniesRequest, ExplainCompaniesResponse, ExplainPeopleRequest, ExplainPeopleResponse,
     SearchCompaniesRequest, SearchCompaniesResponse, SearchPeopleRequest, SearchPeopleResponse,
 };
 use runtime::grpc_server::deadline;
@@ -9,6 +12,7 @@ use tonic::{Request, Response, Status};
 
 use super::read_account;
 use crate::error::SearchError;
+use crate::plan::Kind;
 use crate::search::Search;
 
 /// The methods.
@@ -38,8 +42,7 @@ impl SearchService for SearchApi {
     ) -> Result<Response<SearchPeopleResponse>, Status> {
         let deadline = deadline(request.metadata());
         let request = request.into_inner();
-        let account =
-            read_account(&request.account_id).map_err(|violation| SearchError::Invalid(vec![violation]))?;
+        let account = account(&request.account_id)?;
         let query = request.query.unwrap_or_default();
         let page = self.search.people(&account, &query, deadline).await?;
         Ok(Response::new(SearchPeopleResponse {
@@ -47,4 +50,52 @@ impl SearchService for SearchApi {
             page: Some(page.info),
         }))
     }
+
+    async fn count_companies(
+        &self,
+        request: Request<CountCompaniesRequest>,
+    ) -> Result<Response<CountCompaniesResponse>, Status> {
+        let deadline = deadline(request.metadata());
+        let query = request.into_inner().query.unwrap_or_default();
+        let total = self.search.count_companies(&query, deadline).await?;
+        Ok(Response::new(CountCompaniesResponse { total }))
+    }
+
+    async fn count_people(
+        &self,
+        request: Request<CountPeopleRequest>,
+    ) -> Result<Response<CountPeopleResponse>, Status> {
+        let deadline = deadline(request.metadata());
+        let request = request.into_inner();
+        let account = account(&request.account_id)?;
+        let query = request.query.unwrap_or_default();
+        let total = self.search.count_people(&account, &query, deadline).await?;
+        Ok(Response::new(CountPeopleResponse { total }))
+    }
+
+    async fn explain_companies(
+        &self,
+        request: Request<ExplainCompaniesRequest>,
+    ) -> Result<Response<ExplainCompaniesResponse>, Status> {
+        let query = request.into_inner().query.unwrap_or_default();
+        let explanation = self.search.explain(&query, Kind::Company)?;
+        Ok(Response::new(ExplainCompaniesResponse {
+            explanation: Some(explanation),
+        }))
+    }
+
+    async fn explain_people(
+        &self,
+        request: Request<ExplainPeopleRequest>,
+    ) -> Result<Response<ExplainPeopleResponse>, Status> {
+        let query = request.into_inner().query.unwrap_or_default();
+        let explanation = self.search.explain(&query, Kind::Person)?;
+        Ok(Response::new(ExplainPeopleResponse {
+            explanation: Some(explanation),
+        }))
+    }
+}
+
+fn account(id: &str) -> Result<AccountId, SearchError> {
+    read_account(id).map_err(|violation| SearchError::Invalid(vec![violation]))
 }

@@ -160,6 +160,16 @@ impl Gazetteer {
         }
     }
 
+    /// Whether one place is the other or lies in it.
+    #[must_use]
+    pub fn is_within(&self, place: Entity, other: Entity) -> bool {
+        match (place, other) {
+            (_, Entity::Country(country)) => self.country_of(place) == country,
+            (Entity::City(city), Entity::Region(region)) => self.city(city).region == Some(region),
+            _ => place == other,
+        }
+    }
+
     /// Every place that is called exactly so.
     pub fn named(&self, key: &str) -> impl Iterator<Item = Entity> + use<'_> {
         let hash = hash(key);

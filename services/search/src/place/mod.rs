@@ -84,21 +84,38 @@ pub fn asked_places(location: &str) -> Option<InValue> {
 
 /// All parts of one alternative.
 fn alternative(text: &str) -> Option<InValue> {
+    let parts = asked_parts(text);
+    let conditions = parts.iter().map(|asked| part(&asked.words, &asked.entities));
+    one_or_many(conditions.collect(), InValue::All)
+}
+
+/// A part of an alternative of a location filter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskedPart {
+    /// Its words; there is at least one.
+    pub words: Vec<Word>,
+    /// Every place that is called so.
+    pub entities: Vec<Entity>,
+}
+
+/// The parts of one alternative, without those that have no word.
+#[must_use]
+pub fn asked_parts(text: &str) -> Vec<AskedPart> {
     let gazetteer = Gazetteer::get();
-    let parts = text
+    let named = text
         .split(',')
         .map(words)
         .filter(|words| !words.is_empty())
+        .map(|words| {
+            let entities = gazetteer.all_named(&words);
+            (words, entities)
+        })
         .collect::<Vec<_>>();
-    let named = parts
-        .iter()
-        .map(|words| gazetteer.all_named(words))
-        .collect::<Vec<_>>();
-    let conditions = parts.iter().enumerate().map(|(at, words)| {
+    let parts = named.iter().enumerate().map(|(at, (words, entities))| {
         // A code of a region is understood where another part says in which country: `Munich, BY`.
         let others = named.iter().enumerate().filter(|(other, _)| *other != at);
         let mut countries = others
-            .flat_map(|(_, entities)| entities)
+            .flat_map(|(_, (_, entities))| entities)
             .map(|entity| gazetteer.country_of(*entity))
             .collect::<Vec<_>>();
         countries.sort_unstable();
@@ -107,16 +124,19 @@ fn alternative(text: &str) -> Option<InValue> {
         let by_code = countries
             .into_iter()
             .flat_map(|country| gazetteer.regions_of_code(&key, country));
-        let mut entities = named[at]
+        let mut entities = entities
             .iter()
             .copied()
             .chain(by_code.map(Entity::Region))
             .collect::<Vec<_>>();
         entities.sort_unstable();
         entities.dedup();
-        part(words, &entities)
+        AskedPart {
+            words: words.clone(),
+            entities,
+        }
     });
-    one_or_many(conditions.collect(), InValue::All)
+    parts.collect()
 }
 
 fn part(words: &[Word], entities: &[Entity]) -> InValue {

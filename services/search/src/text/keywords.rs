@@ -16,10 +16,11 @@ pub struct Alternative {
 
 /// Words within an alternative.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Piece {
-    words: Vec<Word>,
+pub struct Piece {
+    /// Its words; there is at least one.
+    pub words: Vec<Word>,
     /// In quotes: exactly these words, adjacent and in order.
-    quoted: bool,
+    pub quoted: bool,
 }
 
 /// The alternatives of a keyword list; those without a word are skipped.
@@ -54,6 +55,12 @@ pub fn any_or_whole(alternatives: &[Alternative]) -> Option<InValue> {
 }
 
 impl Alternative {
+    /// What of it stands in quotes, and what between them.
+    #[must_use]
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
     fn has_many_words(&self) -> bool {
         self.pieces.iter().map(|piece| piece.words.len()).sum::<usize>() > 1
     }

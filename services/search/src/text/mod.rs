@@ -5,6 +5,7 @@
 //! condition of them; [`legal_forms`] and [`titles`] adapt the words of names and job titles before that, on both
 //! sides alike.
 
+pub mod company_name;
 pub mod fold;
 pub mod keywords;
 pub mod legal_forms;

@@ -11,7 +11,9 @@ use proptest::strategy::{Strategy, ValueTree as _};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use proto::RecordKind;
 use proto::search::v1::import_record::Change;
-use proto::search::v1::{PageInfo, PaginationMode, SearchQuery, Sort};
+use proto::search::v1::{
+    CountCompaniesRequest, CountPeopleRequest, PageInfo, PaginationMode, SearchQuery, Sort,
+};
 use sqlx::PgPool;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
@@ -137,7 +139,16 @@ impl World {
                         info: answer.page.unwrap_or_default(),
                     })
                 };
-                compare(request, &expected, fields::company, ask).await
+                compare(request, &expected, fields::company, ask).await?;
+                let count = CountCompaniesRequest {
+                    query: Some(query.clone()),
+                };
+                let count = self.served.search.clone().count_companies(count).await;
+                check_count(
+                    query,
+                    count.map(|answer| answer.into_inner().total),
+                    expected.len(),
+                )
             }
             RecordKind::Person => {
                 let expected = self.oracle.people(account, query);
@@ -150,7 +161,17 @@ impl World {
                         info: answer.page.unwrap_or_default(),
                     })
                 };
-                compare(request, &expected, fields::person, ask).await
+                compare(request, &expected, fields::person, ask).await?;
+                let count = CountPeopleRequest {
+                    account_id: (*account).to_owned(),
+                    query: Some(query.clone()),
+                };
+                let count = self.served.search.clone().count_people(count).await;
+                check_count(
+                    query,
+                    count.map(|answer| answer.into_inner().total),
+                    expected.len(),
+                )
             }
         }
     }
@@ -246,6 +267,15 @@ fn check<T: Debug + PartialEq>(query: &SearchQuery, found: &T, expected: &T) -> 
     Err(TestCaseError::fail(format!(
         "the service: {found:?}\nthe oracle: {expected:?}\n{query:#?}"
     )))
+}
+
+fn check_count(
+    query: &SearchQuery,
+    found: Result<i64, Status>,
+    expected: usize,
+) -> Result<(), TestCaseError> {
+    let found = found.map_err(|refusal| TestCaseError::fail(format!("{refusal:?}\n{query:#?}")))?;
+    check(query, &found, &i64::try_from(expected).expect("a count"))
 }
 
 /// Tells the first few rows that only one of them has, else where the order differs.

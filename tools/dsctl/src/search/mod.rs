@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Value, json};
 
-pub(crate) use self::query::{Filters, Kind};
+pub(crate) use self::query::{Filters, Kind, sort_of};
 use self::rows::{Format, Rows, columns};
 use self::walk::Walk;
 use crate::connection::Connection;
@@ -143,11 +143,7 @@ impl Search {
             body.insert("cursor".to_owned(), json!(cursor));
         }
         if let Some(sort) = &self.sort {
-            let sort = match sort.split_once(':') {
-                Some((field, direction)) => json!({"field": field, "dir": direction}),
-                None => json!({ "field": sort }),
-            };
-            body.insert("sort".to_owned(), sort);
+            body.insert("sort".to_owned(), sort_of(sort));
         }
         Value::Object(body)
     }

@@ -83,6 +83,14 @@ pub(crate) struct Filters {
     info_updated_to: Option<String>,
 }
 
+/// A property `sort`, as it is given: `FIELD` or `FIELD:DIR`.
+pub(crate) fn sort_of(given: &str) -> Value {
+    match given.split_once(':') {
+        Some((field, direction)) => json!({"field": field, "dir": direction}),
+        None => json!({ "field": given }),
+    }
+}
+
 impl Filters {
     /// Whether places are asked for.
     pub(crate) const fn has_location(&self) -> bool {
