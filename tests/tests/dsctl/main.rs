@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what a test needs and does not get fails it")]
 
 mod free;
+mod mcp;
 mod profiles;
 mod relay;
 mod shell;

@@ -1,5 +1,6 @@
 //! Stands between `dsctl` and the gateway: counts what is asked, and keeps back what a test tells it to.
 
+use std::io::{self, ErrorKind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,6 +10,7 @@ use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
+use futures::stream;
 use http_body_util::BodyExt as _;
 use system_tests::world;
 
@@ -19,6 +21,8 @@ pub(crate) enum Fate {
     Unasked,
     /// The gateway answers it, and the answer is kept back.
     Unanswered,
+    /// The gateway answers it, and the connection breaks within the answer.
+    Broken,
 }
 
 /// A request as it passed.
@@ -76,7 +80,7 @@ impl Relay {
         }
     }
 
-    /// Keeps back the request after so many, or its answer.
+    /// Keeps back the request after so many, or its answer, or breaks the connection.
     pub(crate) fn keep_back(&self, after: usize, fate: Fate) {
         lock(&self.shared).fate = Some((after, fate));
     }
@@ -128,12 +132,15 @@ async fn pass(
         let value = headers.get(name).and_then(|value| value.to_str().ok());
         value.unwrap_or_default().to_owned()
     };
-    let path = head.uri.path().trim_start_matches("/api/v1");
-    let mut asked = client.request(
-        head.method.clone(),
-        format!("{}{path}", world().environment.base_url),
-    );
-    for name in ["x-api-key", "idempotency-key", "content-type"] {
+    let gateway = world().environment.base_url.trim_end_matches("/api/v1");
+    let mut asked = client.request(head.method.clone(), format!("{gateway}{}", head.uri.path()));
+    for name in [
+        "x-api-key",
+        "idempotency-key",
+        "content-type",
+        "accept",
+        "mcp-protocol-version",
+    ] {
         if let Some(value) = head.headers.get(name) {
             asked = asked.header(name, value);
         }
@@ -149,6 +156,14 @@ async fn pass(
         keep_back().await;
     }
     let (status, headers) = (answer.status(), answer.headers().clone());
+    if fate == Some(Fate::Broken) {
+        kept_back.send(()).unwrap();
+        let broken = stream::iter([
+            Ok(Bytes::from("{")),
+            Err(io::Error::from(ErrorKind::ConnectionReset)),
+        ]);
+        return (status, Body::from_stream(broken)).into_response();
+    }
     let mut response = (status, Body::from(answer.bytes().await.unwrap())).into_response();
     for name in ["content-type", "retry-after"] {
         if let Some(value) = headers.get(name) {

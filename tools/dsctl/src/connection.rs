@@ -303,6 +303,13 @@ impl Connection {
         self.api_key_file.as_deref().map(read_key).transpose()
     }
 
+    /// Whether the API key would be read from standard input.
+    pub(crate) fn key_is_on_standard_input(&self) -> bool {
+        let file = self.api_key_file.clone();
+        file.or_else(|| environment::variable("API_KEY_FILE"))
+            .is_some_and(|file| file == "-")
+    }
+
     /// The certificate authority of https addresses, as PEM.
     pub(crate) fn tls_authority(&self) -> Result<Option<Vec<u8>>, Failure> {
         let path = self.tls_authority.as_deref();

@@ -89,7 +89,7 @@ fn unset(name: &str) -> String {
 
 impl Refusal {
     /// What its reader can do about it, where the answer does not tell itself.
-    fn remedy(&self) -> Option<String> {
+    pub(crate) fn remedy(&self) -> Option<String> {
         let wait = || {
             self.retry_after
                 .map(|wait| format!("try again in {} s", wait.as_secs()))

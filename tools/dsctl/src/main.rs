@@ -17,6 +17,7 @@ mod index;
 mod keys;
 mod login;
 mod manual;
+mod mcp;
 mod output;
 mod profile;
 mod rate;
@@ -94,6 +95,8 @@ enum Command {
     Explain(Box<explain::Explain>),
     /// The balance of the API key's account, and what has moved it
     Balance(balance::Balance),
+    /// Serves the searches as tools to a host of a language model, over standard input and output
+    Mcp(mcp::Mcp),
     /// The API keys of the session's account, with `JWT`
     #[command(subcommand)]
     Keys(keys::Keys),
@@ -159,6 +162,7 @@ fn run(cli: Cli, output: Output) -> Result<(), Failure> {
         Command::Count(command) => wait(command.run(connection, output)),
         Command::Explain(command) => wait(command.run(connection, output)),
         Command::Balance(command) => wait(command.run(connection, output)),
+        Command::Mcp(command) => wait(command.run(connection)),
         Command::Keys(command) => wait(command.run(connection, output)),
         Command::Credits(command) => wait(command.run(connection, output)),
         Command::Rate(command) => wait(command.run(connection, output)),
@@ -178,6 +182,8 @@ fn wait(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failur
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -212,6 +218,8 @@ mod tests {
             "login --base-url http://127.0.0.1/api/v1 --profile p --api-key-file -",
             "logout",
             "profiles --json",
+            "mcp",
+            "mcp --budget 50 --profile staging",
             "completions bash",
             "man pages",
             "index status",
@@ -242,6 +250,7 @@ mod tests {
             "search people --max-credits 5",
             "count",
             "explain",
+            "mcp --budget -1",
             "completions",
             "login --api-key dsk_x",
             "token --account A --jwt-secret S",
@@ -253,19 +262,75 @@ mod tests {
         }
     }
 
-    #[test]
-    fn no_secret_is_a_flag() {
+    /// Every flag of every command.
+    fn flags() -> BTreeSet<String> {
         let mut command = Cli::command();
         command.build();
         let mut commands = vec![&command];
+        let mut flags = BTreeSet::new();
         while let Some(command) = commands.pop() {
             commands.extend(command.get_subcommands());
-            for flag in command.get_arguments().filter_map(|argument| argument.get_long()) {
-                assert!(
-                    !["api-key", "jwt", "service-token", "jwt-secret"].contains(&flag),
-                    "{flag}"
-                );
-            }
+            let long = command.get_arguments().filter_map(|argument| argument.get_long());
+            flags.extend(long.map(str::to_owned));
         }
+        flags
+    }
+
+    #[test]
+    fn no_secret_is_a_flag() {
+        for secret in ["api-key", "jwt", "service-token", "jwt-secret"] {
+            assert!(!flags().contains(secret), "{secret}");
+        }
+    }
+
+    const GUIDE: &str = include_str!("../../../docs/dsctl.md");
+
+    #[test]
+    fn the_guide_names_what_there_is() {
+        let flags = flags();
+        let words = GUIDE.split(|character: char| !(character.is_ascii_alphanumeric() || character == '-'));
+        let named: BTreeSet<&str> = words.filter_map(|word| word.strip_prefix("--")).collect();
+        assert!(named.len() > 5, "{named:?}");
+        for flag in named
+            .into_iter()
+            .filter(|flag| flag.starts_with(char::is_alphabetic))
+        {
+            assert!(flags.contains(flag), "--{flag} is no flag");
+        }
+        let command = Cli::command();
+        let (_, table) = GUIDE.split_once("## Commands").unwrap();
+        let (table, _) = table.split_once("\n## ").unwrap();
+        let first_cells = table.lines().filter_map(|line| line.split('|').nth(1));
+        let listed: BTreeSet<&str> = first_cells
+            .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+            .collect();
+        let there: BTreeSet<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        assert_eq!(listed, there);
+    }
+
+    #[test]
+    fn the_guide_and_the_help_tell_the_same_exit_statuses() {
+        let (_, table) = GUIDE.split_once("## Exit status").unwrap();
+        let plain = |text: &str| text.replace(['`', ';', ':'], "").trim().to_owned();
+        let rows = table.lines().filter_map(|line| {
+            let mut cells = line.split('|').skip(1).map(plain);
+            let status = cells.next()?.parse::<u8>().ok()?;
+            Some((status, cells.next()?))
+        });
+        let of_help = EXIT_STATUS.lines().filter_map(|line| {
+            let (status, when) = line.trim().split_once("  ")?;
+            Some((status.parse::<u8>().ok()?, plain(when)))
+        });
+        let rows: Vec<_> = rows.collect();
+        assert_eq!(rows.len(), 4);
+        for ((status, told), (of_help, when)) in rows.into_iter().zip(of_help) {
+            assert_eq!(status, of_help);
+            // The guide may say more.
+            assert!(
+                told.starts_with(when.split_once(' ').map_or(&*when, |(first, _)| first)),
+                "{told}: {when}"
+            );
+        }
+        assert!(AFTER_LONG_HELP.contains(EXIT_STATUS));
     }
 }

@@ -2,12 +2,18 @@
 
 use std::time::Duration;
 
-use reqwest::header::{HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::header::{ACCEPT, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::Value;
 
 use crate::connection::{ANSWER_TIMEOUT, CONNECT_TIMEOUT, causes};
 use crate::failure::{Failure, Refusal};
+
+/// How the address of the interface ends.
+const BASE_PATH: &str = "/api/v1";
+
+/// The header with the key.
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// The public interface at one address.
 pub(crate) struct Rest {
@@ -119,14 +125,36 @@ impl Api {
         idempotency_key: Option<&str>,
     ) -> Result<Value, Failure> {
         let prepare = |request: RequestBuilder| {
-            let request = request
-                .header(HeaderName::from_static("x-api-key"), self.key.clone())
-                .json(body);
+            let request = request.header(API_KEY, self.key.clone()).json(body);
             match idempotency_key {
                 Some(key) => request.header(HeaderName::from_static("idempotency-key"), key),
                 None => request,
             }
         };
         self.rest.send(Method::POST, path, prepare).await
+    }
+
+    /// What is at this path beside the interface, with the same key.
+    pub(crate) fn beside(mut self, path: &str) -> Result<Self, Failure> {
+        let Some(host) = self.rest.base.strip_suffix(BASE_PATH) else {
+            return Err(Failure::Usage(format!(
+                "{} does not end in {BASE_PATH}: it is not known where {path} is",
+                self.rest.base
+            )));
+        };
+        self.rest.base = format!("{host}{path}");
+        Ok(self)
+    }
+
+    /// Posts a message of the Model Context Protocol, in this version of it.
+    pub(crate) async fn post_message(&self, message: &Value, protocol: &str) -> Result<Value, Failure> {
+        let prepare = |request: RequestBuilder| {
+            request
+                .header(API_KEY, self.key.clone())
+                .header(ACCEPT, "application/json, text/event-stream")
+                .header(HeaderName::from_static("mcp-protocol-version"), protocol)
+                .json(message)
+        };
+        self.rest.send(Method::POST, "", prepare).await
     }
 }
