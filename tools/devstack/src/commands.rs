@@ -10,6 +10,7 @@ mod env;
 mod fuzz;
 mod grpc;
 mod logs;
+mod mcp;
 mod observability;
 mod status;
 mod steps;

@@ -12,7 +12,7 @@ use rand::rngs::SysRng;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::steps::Steps;
-use super::{browser, cargo, grpc, observability, test_containers, test_upgrade};
+use super::{browser, cargo, grpc, mcp, observability, test_containers, test_upgrade};
 use crate::error::{Error, Tried as _};
 use crate::programs::{Need, provide};
 use crate::stack::{NESTED, Stack, reap_nested};
@@ -76,6 +76,10 @@ pub(super) struct Test {
     #[arg(long, group = "only", conflicts_with = "filter")]
     docs: bool,
 
+    /// Only the tools for language models, by the official inspector and conformance runner of their protocol; gets these once
+    #[arg(long, group = "only", conflicts_with = "filter")]
+    mcp: bool,
+
     /// The number that such a run has told, for the requests or the faults of that run
     #[arg(long, value_name = "NUMBER", requires = "size")]
     seed: Option<u32>,
@@ -106,6 +110,8 @@ impl Test {
             grpc::programs(&steps)?
         } else if self.docs {
             browser::programs()?
+        } else if self.mcp {
+            mcp::programs()?
         } else {
             Vec::new()
         };
@@ -160,6 +166,10 @@ impl Test {
         if self.docs {
             // The tests tell what the browser tells.
             command.args(["docs", "--test", "guides", "--", "--ignored", "--nocapture"]);
+        }
+        if self.mcp {
+            // The tests tell what the runner tells.
+            command.args(["--test", "mcp", "--", "--ignored", "--nocapture"]);
         }
         if let Some(binaries) = previous {
             command
