@@ -235,13 +235,19 @@ fn no_statement_selects_all_columns_of_a_table() {
 }
 
 #[test]
-fn every_test_that_the_threat_model_names_exists() {
-    let model = read(&root().join("docs/security.md"));
-    let named: Vec<(&str, &str)> = model
+fn every_test_that_a_claim_names_exists() {
+    assert_tests_exist("docs/security.md", 20);
+    assert_tests_exist("docs/comparison.md", 10);
+}
+
+/// The tests that a document names, of which there are more than so many.
+fn assert_tests_exist(document: &str, more_than: usize) {
+    let text = read(&root().join(document));
+    let named: Vec<(&str, &str)> = text
         .split('`')
         .filter_map(|code| code.split_once(".rs::"))
         .collect();
-    assert!(named.len() > 20, "the tests were not found");
+    assert!(named.len() > more_than, "the tests were not found");
     let is_there = |(file, test): &(&str, &str)| {
         let source = fs::read_to_string(root().join(format!("{file}.rs"))).unwrap_or_default();
         let mut lines = source.lines().map(str::trim);
@@ -256,7 +262,7 @@ fn every_test_that_the_threat_model_names_exists() {
     };
     let missing = named.iter().filter(|named| !is_there(named));
     let problems: Vec<String> = missing
-        .map(|(file, test)| format!("docs/security.md names {file}.rs::{test}, which is not there"))
+        .map(|(file, test)| format!("{document} names {file}.rs::{test}, which is not there"))
         .collect();
     assert_none(&problems);
 }
