@@ -66,6 +66,7 @@ pub mod key_change;
 pub mod names;
 pub mod rate;
 pub mod record;
+pub mod search_properties;
 pub mod search_query;
 pub mod violation;
 

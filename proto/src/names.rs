@@ -2,6 +2,7 @@
 //! check by them.
 
 use crate::search::v1::{SearchQuery, Sort, SortDirection, SortField};
+use crate::search_properties::PROPERTIES;
 
 /// What is searched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,29 +13,16 @@ pub enum RecordKind {
     Person,
 }
 
-/// Every property of a search request, in the order of the specification.
-pub const QUERY_PROPERTIES: [&str; 20] = [
-    "businessType",
-    "location",
-    "website",
-    "websiteStatus",
-    "companyName",
-    "companyDomain",
-    "businessEmail",
-    "businessPhone",
-    "descriptionKeywords",
-    "jobTitles",
-    "excludeKeywords",
-    "searchTags",
-    "newBusiness",
-    "infoUpdatedFrom",
-    "infoUpdatedTo",
-    "page",
-    "limit",
-    "cursor",
-    "sort",
-    "fields",
-];
+/// The name of every property of a search request, in the order of the specification.
+pub const QUERY_PROPERTIES: [&str; PROPERTIES.len()] = {
+    let mut names = [""; PROPERTIES.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = PROPERTIES[index].name;
+        index += 1;
+    }
+    names
+};
 
 /// What companies may be ordered by.
 #[must_use]

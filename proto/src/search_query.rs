@@ -6,12 +6,11 @@
 
 use std::fmt::Display;
 
-use chrono::NaiveDate;
-
 use crate::alternatives::{Separator, count_words, is_searchable, split};
 use crate::email::{EmailProblem, EmailTerm};
 use crate::host::{Domain, HostProblem, WebsiteTerm};
-use crate::search::v1::{NewBusiness, SearchQuery, SortDirection, SortField, WebsiteStatus};
+use crate::search::v1::{SearchQuery, SortDirection, SortField};
+use crate::search_properties::{Kind, PROPERTIES, TextRule};
 use crate::violation::ViolationCode::{Conflict, InvalidFormat, InvalidValue, TooBig, TooLong, TooSmall};
 use crate::violation::{PathSegment, Violation, ViolationCode};
 use crate::{cursor, day};
@@ -38,75 +37,24 @@ pub const MAX_LIMIT: i64 = 250;
 /// How many records of a result can be reached by page numbers.
 pub const MAX_PAGED_RECORDS: i64 = 10_000;
 
-/// What the alternatives of a text must be.
-#[derive(Clone, Copy)]
-enum TextRule {
-    Keywords,
-    Places,
-    CompanyName,
-    Website,
-    Domain,
-    Email,
-    Phone,
-}
-
 /// Every rule that the query breaks, in the order of the message's fields.
 #[must_use]
 pub fn check(query: &SearchQuery, kind: RecordKind) -> Vec<Violation> {
     let mut found = Vec::new();
-    check_text(
-        &mut found,
-        "businessType",
-        &query.business_type,
-        TextRule::Keywords,
-    );
-    check_text(&mut found, "location", &query.location, TextRule::Places);
-    check_text(&mut found, "website", &query.website, TextRule::Website);
-    if WebsiteStatus::try_from(query.website_status).is_err() {
-        found.push(unknown_value("websiteStatus", "any, has, no"));
+    // What the table tells is where a value is put; it is read from there in a copy, which is small.
+    let mut copy = query.clone();
+    for property in &PROPERTIES {
+        let name = property.name;
+        match &property.kind {
+            Kind::Text(text) => check_text(&mut found, name, (text.slot)(&mut copy), text.rule),
+            Kind::Texts(slot) => check_searched_items(&mut found, name, slot(&mut copy)),
+            Kind::Choice(slot, words) => check_choice(&mut found, name, *slot(&mut copy), words),
+            Kind::Date(slot) => check_day(&mut found, name, slot(&mut copy)),
+            // These stand behind the filters, and are checked together.
+            Kind::Integer { .. } | Kind::Cursor | Kind::Sort | Kind::Fields => {}
+        }
     }
-    check_text(
-        &mut found,
-        "companyName",
-        &query.company_name,
-        TextRule::CompanyName,
-    );
-    check_text(
-        &mut found,
-        "companyDomain",
-        &query.company_domain,
-        TextRule::Domain,
-    );
-    check_text(
-        &mut found,
-        "businessEmail",
-        &query.business_email,
-        TextRule::Email,
-    );
-    check_text(
-        &mut found,
-        "businessPhone",
-        &query.business_phone,
-        TextRule::Phone,
-    );
-    check_text(
-        &mut found,
-        "descriptionKeywords",
-        &query.description_keywords,
-        TextRule::Keywords,
-    );
-    check_searched_items(&mut found, "jobTitles", &query.job_titles);
-    check_text(
-        &mut found,
-        "excludeKeywords",
-        &query.exclude_keywords,
-        TextRule::Keywords,
-    );
-    check_searched_items(&mut found, "searchTags", &query.search_tags);
-    if NewBusiness::try_from(query.new_business).is_err() {
-        found.push(unknown_value("newBusiness", "any, yes, no"));
-    }
-    check_days(&mut found, query);
+    check_order_of_days(&mut found, query);
     check_page(&mut found, query);
     check_sort(&mut found, query, kind);
     check_fields(&mut found, &query.fields, kind);
@@ -194,7 +142,6 @@ const fn separator(rule: TextRule) -> Separator {
     match rule {
         TextRule::Keywords => Separator::CommaOutsideQuotes,
         TextRule::Places => Separator::Semicolon,
-        // A company's name has no alternatives: the comma in `Acme, Inc.` is one of its characters.
         TextRule::CompanyName | TextRule::Website | TextRule::Domain | TextRule::Email | TextRule::Phone => {
             Separator::Comma
         }
@@ -254,22 +201,28 @@ fn check_searched_items(found: &mut Vec<Violation>, property: &str, items: &[Str
     found.extend(given.map(|(index, _)| nothing_to_search_for(property).item(index)));
 }
 
-fn check_days(found: &mut Vec<Violation>, query: &SearchQuery) {
-    let mut parse = |property: &str, text: &str| -> Option<NaiveDate> {
-        if is_blank(text) {
-            return None;
-        }
-        let date = day::parse(text);
-        if date.is_none() {
-            let (first, last) = day::YEARS;
-            let message = format!("{} is no day of the years {first}-{last}", quoted(text));
-            found.push(Violation::at(property, InvalidFormat, message).hint("a day is written YYYY-MM-DD"));
-        }
-        date
-    };
-    let from = parse("infoUpdatedFrom", &query.info_updated_from);
-    let to = parse("infoUpdatedTo", &query.info_updated_to);
-    if let (Some(from), Some(to)) = (from, to)
+/// A number that stands for none of the words; 0 is that none is given.
+fn check_choice(found: &mut Vec<Violation>, property: &str, number: i32, words: &[(&str, i32)]) {
+    if number != 0 && !words.iter().any(|(_, known)| *known == number) {
+        let words = words.iter().map(|(word, _)| *word).collect::<Vec<_>>();
+        found.push(unknown_value(property, &words.join(", ")));
+    }
+}
+
+fn check_day(found: &mut Vec<Violation>, property: &str, text: &str) {
+    if !is_blank(text) && day::parse(text).is_none() {
+        let (first, last) = day::YEARS;
+        let message = format!("{} is no day of the years {first}-{last}", quoted(text));
+        found.push(Violation::at(property, InvalidFormat, message).hint("a day is written YYYY-MM-DD"));
+    }
+}
+
+fn check_order_of_days(found: &mut Vec<Violation>, query: &SearchQuery) {
+    let days = (
+        day::parse(&query.info_updated_from),
+        day::parse(&query.info_updated_to),
+    );
+    if let (Some(from), Some(to)) = days
         && from > to
     {
         found.push(Violation::at(

@@ -1,4 +1,4 @@
-use proto::search::v1::SortDirection;
+use proto::search::v1::{NewBusiness, SortDirection, WebsiteStatus};
 use proto::search_query::RecordKind::{Company, Person};
 use serde_json::json;
 

@@ -6,9 +6,11 @@ use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::{Index, select, subsequence};
+use proptest::strategy::Union;
 use prost::Message as _;
 use proto::RecordKind;
-use proto::search::v1::{NewBusiness, SearchQuery, Sort, SortDirection, SortField, WebsiteStatus};
+use proto::search::v1::{SearchQuery, Sort, SortDirection, SortField};
+use proto::search_properties::{Kind, PROPERTIES, Property, TextRule};
 use proto::search_query::{field_names, sort_names};
 
 use super::pieces::{Pieces, is_searchable};
@@ -86,11 +88,30 @@ fn emails(pieces: &Pieces) -> impl Strategy<Value = String> + use<> {
     list(one, " , ")
 }
 
-/// A query with one filter.
-fn filter(pieces: &Pieces) -> BoxedStrategy<SearchQuery> {
+fn places(pieces: &Pieces) -> impl Strategy<Value = String> + use<> {
+    let (one, two) = (spelt(&pieces.places, 100), spelt(&pieces.places, 100));
+    prop_oneof![
+        3 => list(spelt(&pieces.places, 200), "; "),
+        1 => (one, two).prop_map(|(one, two)| format!("{one}, {two}")),
+    ]
+}
+
+/// The pieces that a filter of words is most likely to find; all of them for one that is not named here.
+fn words_for(property: &str, pieces: &Pieces) -> Vec<String> {
+    match property {
+        "businessType" | "searchTags" => pieces.labels.clone(),
+        "descriptionKeywords" => pieces.sentences.clone(),
+        "jobTitles" => pieces.titles.clone(),
+        "excludeKeywords" => [&*pieces.labels, &*pieces.titles].concat(),
+        _ => [&*pieces.labels, &*pieces.sentences, &*pieces.titles].concat(),
+    }
+}
+
+/// A query with this filter, and how often it is asked for; none for what is no filter.
+fn of_property(property: &Property, pieces: &Pieces) -> Option<(u32, BoxedStrategy<SearchQuery>)> {
     fn set<T: Debug + 'static>(
         value: impl Strategy<Value = T> + 'static,
-        put: fn(&mut SearchQuery, T),
+        put: impl Fn(&mut SearchQuery, T) + 'static,
     ) -> BoxedStrategy<SearchQuery> {
         let query = value.prop_map(move |value| {
             let mut query = SearchQuery::default();
@@ -99,39 +120,46 @@ fn filter(pieces: &Pieces) -> BoxedStrategy<SearchQuery> {
         });
         query.boxed()
     }
-    let titles = vec(spelt(&pieces.titles, 200), 1..4);
-    let tags = vec(spelt(&pieces.labels, 200), 1..4);
-    let statuses = [WebsiteStatus::Any, WebsiteStatus::Has, WebsiteStatus::No];
-    let ages = [NewBusiness::Any, NewBusiness::Yes, NewBusiness::No];
-    let days = (of(select(DAYS)), of(select(DAYS))).prop_map(|(from, to)| match (from, to) {
-        (Some(from), Some(to)) if from > to => (Some(to), Some(from)),
-        days => days,
-    });
-    let places = prop_oneof![
-        3 => list(spelt(&pieces.places, 200), "; "),
-        1 => (spelt(&pieces.places, 100), spelt(&pieces.places, 100)).prop_map(|(one, two)| format!("{one}, {two}")),
-    ];
-    prop_oneof![
-        3 => set(keywords(&pieces.labels), |query, text| query.business_type = text),
-        3 => set(places, |query, text| query.location = text),
-        2 => set(website(pieces), |query, text| query.website = text),
-        1 => set(select(statuses.to_vec()), SearchQuery::set_website_status),
-        3 => set(spelt(&pieces.names, 400), |query, text| query.company_name = text),
-        1 => set(list(select(pieces.domains.clone()), ", "), |query, text| query.company_domain = text),
-        2 => set(emails(pieces), |query, text| query.business_email = text),
-        2 => set(phone(pieces), |query, text| query.business_phone = text),
-        3 => set(keywords(&pieces.sentences), |query, text| query.description_keywords = text),
-        3 => set(titles, |query, titles| query.job_titles = titles),
-        2 => set(keywords(&pieces.labels), |query, text| query.exclude_keywords = text),
-        1 => set(keywords(&pieces.titles), |query, text| query.exclude_keywords = text),
-        2 => set(tags, |query, tags| query.search_tags = tags),
-        1 => set(select(ages.to_vec()), SearchQuery::set_new_business),
-        1 => set(days, |query, (from, to)| {
-            from.unwrap_or_default().clone_into(&mut query.info_updated_from);
-            to.unwrap_or_default().clone_into(&mut query.info_updated_to);
-        }),
-    ]
-    .boxed()
+    let words = words_for(property.name, pieces);
+    Some(match &property.kind {
+        Kind::Text(text) => {
+            let (weight, value) = match text.rule {
+                TextRule::Keywords => (3, keywords(&words).boxed()),
+                TextRule::Places => (3, places(pieces).boxed()),
+                TextRule::CompanyName => (3, spelt(&pieces.names, 400).boxed()),
+                TextRule::Website => (2, website(pieces).boxed()),
+                TextRule::Domain => (1, list(select(pieces.domains.clone()), ", ").boxed()),
+                TextRule::Email => (2, emails(pieces).boxed()),
+                TextRule::Phone => (2, phone(pieces).boxed()),
+            };
+            let slot = text.slot;
+            (weight, set(value, move |query, text| *slot(query) = text))
+        }
+        Kind::Texts(slot) => {
+            let slot = *slot;
+            let texts = vec(spelt(&words, 200), 1..4);
+            (3, set(texts, move |query, texts| *slot(query) = texts))
+        }
+        Kind::Choice(slot, choices) => {
+            let (slot, numbers) = (*slot, choices.iter().map(|(_, number)| *number));
+            let number = select(numbers.collect::<Vec<_>>());
+            (1, set(number, move |query, number| *slot(query) = number))
+        }
+        Kind::Date(slot) => {
+            let slot = *slot;
+            let put = move |query: &mut SearchQuery, day: &str| day.clone_into(slot(query));
+            (2, set(select(DAYS), put))
+        }
+        Kind::Integer { .. } | Kind::Cursor | Kind::Sort | Kind::Fields => return None,
+    })
+}
+
+/// A query with one filter.
+fn filter(pieces: &Pieces) -> BoxedStrategy<SearchQuery> {
+    let filters = PROPERTIES
+        .iter()
+        .filter_map(|property| of_property(property, pieces));
+    Union::new_weighted(filters.collect()).boxed()
 }
 
 fn sort(kind: RecordKind) -> impl Strategy<Value = Option<Sort>> {
