@@ -1,26 +1,29 @@
 //! How a query is understood, in words that its author knows: each filter with what is compared after normalisation.
 //!
-//! Made by the same parsers as the plan ([`crate::planner`]): keyword lists, names, places, hosts and numbers are taken
-//! apart in one place. What this page adds is only how they are told; a test holds that every term told is one that the
-//! plan looks for.
+//! Where a filter looks is read off the plan for it alone ([`crate::planner`]). What it compares comes from the parsers that
+//! the planner uses, by what the table of properties says may stand in it: keyword lists, names, places, hosts and numbers
+//! are taken apart in one place, and a filter that is added is explained. What this page adds is how they are told; a test
+//! holds that every term told is one that the plan looks for.
 //!
 //! Nothing of the index, of the database or of an account is looked at, so that an explanation costs next to nothing and
 //! tells of no record. Its size is bounded by the query's own bounds, and by [`MAX_PLACES`] for each part of a location.
 
-use chrono::{Days, NaiveDate};
+use chrono::{DateTime, NaiveDate, SecondsFormat};
 use proto::alternatives::{Separator, composed, split};
 use proto::email::EmailTerm;
 use proto::host::{Domain, WebsiteTerm};
 use proto::search::v1::{
-    AlternativeExplanation, FilterExplanation, NewBusiness, PlaceExplanation, PlaceType, SearchQuery,
-    TermExplanation, TermMatch, WebsiteStatus,
+    AlternativeExplanation, FilterExplanation, PlaceExplanation, PlaceType, SearchQuery, TermExplanation,
+    TermMatch,
 };
-use proto::search_query::is_blank;
+use proto::search_properties::{Kind as Form, PROPERTIES, Property, TextRule};
+use uuid::Uuid;
 
-use crate::phone;
+use crate::phone::asked_prefix;
 use crate::place::gazetteer::{Entity, Gazetteer};
 use crate::place::{AskedPart, asked_parts};
-use crate::plan::Kind;
+use crate::plan::{Condition, KeyField, Kind, NumberField, TextField, Window};
+use crate::planner::{self, PlanContext};
 use crate::text::company_name::CompanyName;
 use crate::text::keywords::Alternative;
 use crate::text::stem;
@@ -42,108 +45,204 @@ pub struct ExplanationContext {
 /// The filters of a query that meets the rules, in its order.
 #[must_use]
 pub fn filters(kind: Kind, query: &SearchQuery, context: ExplanationContext) -> Vec<FilterExplanation> {
-    let keywords = |text: &str| list(text, Separator::CommaOutsideQuotes, |text| terms(text, words));
-    let of_company = |name: &str| match kind {
-        Kind::Company => name.to_owned(),
-        Kind::Person => format!("company.{name}"),
-    };
-    let company = |filter: &'static str, fields: &[&str], any_of: Option<Vec<AlternativeExplanation>>| {
-        let fields = fields.iter().map(|field| of_company(field)).collect();
-        any_of.map(|any_of| explained(filter, fields, any_of))
-    };
-    let own = |filter: &'static str, fields: &[&str], any_of: Option<Vec<AlternativeExplanation>>| {
-        let fields = fields.iter().map(|field| (*field).to_owned()).collect();
-        any_of.map(|any_of| explained(filter, fields, any_of))
-    };
-    let filters = [
-        company(
-            "businessType",
-            &["businessTypes", "tags"],
-            keywords(&query.business_type),
-        ),
-        own("location", locations(kind), places(&query.location)),
-        company(
-            "website",
-            &["website"],
-            list(&query.website, Separator::Comma, website),
-        ),
-        company("websiteStatus", &["website"], website_status(query))
-            .map(|filter| excluding(filter, query.website_status() == WebsiteStatus::No)),
-        company("companyName", &["name"], company_name(&query.company_name)),
-        company(
-            "companyDomain",
-            &["domain"],
-            list(&query.company_domain, Separator::Comma, domain),
-        ),
-        business_email(kind, query),
-        company(
-            "businessPhone",
-            &["businessPhone"],
-            list(&query.business_phone, Separator::Comma, phone_prefix),
-        ),
-        company(
-            "descriptionKeywords",
-            &["description"],
-            keywords(&query.description_keywords),
-        ),
-        own("jobTitles", &[titles(kind)], job_titles(&query.job_titles)),
-        excluded(kind, keywords(&query.exclude_keywords)),
-        company("searchTags", &["tags"], tags(&query.search_tags)),
-        company("newBusiness", &["foundedDate"], new_business(query, context))
-            .map(|filter| excluding(filter, query.new_business() == NewBusiness::No)),
-        own(
-            "infoUpdatedFrom",
-            &["infoUpdatedAt"],
-            day(&query.info_updated_from, TermMatch::From, "T00:00:00.000Z"),
-        ),
-        own(
-            "infoUpdatedTo",
-            &["infoUpdatedAt"],
-            day(&query.info_updated_to, TermMatch::To, "T23:59:59.999Z"),
-        ),
-    ];
-    filters.into_iter().flatten().collect()
+    let explained = PROPERTIES
+        .iter()
+        .filter_map(|property| filter(kind, property, query, context));
+    explained.collect()
 }
 
-const fn locations(kind: Kind) -> &'static [&'static str] {
-    match kind {
-        Kind::Company => &["location", "people.location"],
-        // A person's own place is the company's where theirs is not known.
-        Kind::Person => &["location"],
+/// A property of the query, if it is a filter and given: where it looks by the plan for it alone, and what it compares by
+/// what may stand in it.
+fn filter(
+    kind: Kind,
+    property: &Property,
+    query: &SearchQuery,
+    context: ExplanationContext,
+) -> Option<FilterExplanation> {
+    let mut given = query.clone();
+    let mut alone = SearchQuery::default();
+    match &property.kind {
+        Form::Text(text) => std::mem::swap((text.slot)(&mut alone), (text.slot)(&mut given)),
+        Form::Date(slot) => std::mem::swap(slot(&mut alone), slot(&mut given)),
+        Form::Texts(slot) => std::mem::swap(slot(&mut alone), slot(&mut given)),
+        Form::Choice(slot, _) => std::mem::swap(slot(&mut alone), slot(&mut given)),
+        Form::Integer { .. } | Form::Cursor | Form::Sort | Form::Fields => return None,
     }
-}
-
-const fn titles(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Company => "people.jobTitle",
-        Kind::Person => "jobTitle",
+    let plan = PlanContext {
+        today: context.today,
+        new_business_days: context.new_business_days,
+        // What is asked of the addresses that an account has revealed is in the plan only if there are any.
+        revealed: &[Uuid::nil()],
+        window: Window {
+            after: None,
+            skip: 0,
+            limit: 0,
+        },
+    };
+    let condition = planner::plan(kind, &alone, &plan).filter;
+    if condition == Condition::Everything {
+        return None;
     }
-}
-
-fn explained(filter: &str, fields: Vec<String>, any_of: Vec<AlternativeExplanation>) -> FilterExplanation {
-    FilterExplanation {
-        filter: filter.to_owned(),
-        fields,
-        excludes: false,
+    let mut looks = Looks::default();
+    looks.at(kind, "", &condition);
+    let any_of = match &property.kind {
+        Form::Text(text) => alternatives((text.slot)(&mut alone), text.rule),
+        Form::Texts(slot) if looks.whole_values => each(slot(&mut alone), whole_value),
+        Form::Texts(slot) => each(slot(&mut alone), |text| terms(text, title_words)),
+        Form::Date(slot) => one(slot(&mut alone).trim(), looks.bounds),
+        Form::Choice(slot, words) => {
+            let chosen = *slot(&mut alone);
+            let word = words.iter().find(|(_, number)| *number == chosen);
+            one(word.map_or("", |(word, _)| word), looks.bounds)
+        }
+        Form::Integer { .. } | Form::Cursor | Form::Sort | Form::Fields => Vec::new(),
+    };
+    Some(FilterExplanation {
+        filter: property.name.to_owned(),
+        fields: looks.fields,
+        excludes: looks.excludes,
         any_of,
+    })
+}
+
+/// Where a condition looks.
+#[derive(Default)]
+struct Looks {
+    /// Names of the public JSON, in the plan's order.
+    fields: Vec<String>,
+    /// Records that meet it are left out.
+    excludes: bool,
+    /// Values are compared as a whole.
+    whole_values: bool,
+    /// The bounds of numbers, and what has to be there.
+    bounds: Vec<TermExplanation>,
+}
+
+impl Looks {
+    /// Adds what the condition looks at, of what begins so.
+    fn at(&mut self, kind: Kind, of: &str, condition: &Condition) {
+        match condition {
+            Condition::Everything => {}
+            Condition::Text { fields, .. } => {
+                for field in fields {
+                    self.add(of, text_name(kind, *field));
+                }
+            }
+            Condition::Key { field, .. } | Condition::KeyPrefix { field, .. } => {
+                self.add(of, key_name(*field));
+                self.whole_values |= *field == KeyField::WholeTag;
+                if *field == KeyField::Flag {
+                    self.bounds.push(term(TermMatch::Present, ""));
+                }
+            }
+            Condition::Range { field, from, to } => {
+                self.add(of, number_name(*field));
+                let ends = [(TermMatch::From, from), (TermMatch::To, to)];
+                let told = ends.into_iter().filter_map(|(end, number)| {
+                    let number = (*number)?;
+                    Some(term(end, number_text(*field, number)))
+                });
+                self.bounds.extend(told);
+            }
+            // A person's own address, where it is revealed.
+            Condition::Ids(_) => self.add(of, "email"),
+            Condition::All(parts) | Condition::Any(parts) => {
+                parts.iter().for_each(|part| self.at(kind, of, part));
+            }
+            Condition::Not(part) => {
+                self.excludes = true;
+                self.at(kind, of, part);
+            }
+            Condition::Employer(part) => self.at(Kind::Company, "company.", part),
+        }
+    }
+
+    fn add(&mut self, of: &str, name: &str) {
+        let name = format!("{of}{name}");
+        if !self.fields.contains(&name) {
+            self.fields.push(name);
+        }
     }
 }
 
-fn excluding(filter: FilterExplanation, excludes: bool) -> FilterExplanation {
-    FilterExplanation { excludes, ..filter }
+const fn text_name(kind: Kind, field: TextField) -> &'static str {
+    match field {
+        TextField::CompanyName | TextField::CompanyFullName => "name",
+        TextField::BusinessTypes => "businessTypes",
+        TextField::Tags => "tags",
+        TextField::Description => "description",
+        TextField::JobTitles => match kind {
+            Kind::Company => "people.jobTitle",
+            Kind::Person => "jobTitle",
+        },
+        TextField::Place => "location",
+        TextField::PeoplePlaces => "people.location",
+    }
 }
 
-/// The alternatives of a text; none if it is blank. One that holds nothing to search for is left out.
+const fn key_name(field: KeyField) -> &'static str {
+    match field {
+        KeyField::Website | KeyField::Flag => "website",
+        KeyField::Domain => "domain",
+        KeyField::BusinessEmail => "businessEmail",
+        KeyField::Phone => "businessPhone",
+        KeyField::WholeTag => "tags",
+    }
+}
+
+const fn number_name(field: NumberField) -> &'static str {
+    match field {
+        NumberField::InfoUpdatedAt => "infoUpdatedAt",
+        NumberField::FoundedDate => "foundedDate",
+        NumberField::EmployeeCount => "employeeCount",
+    }
+}
+
+/// As the public JSON writes it; a number that is none of its kind as it is.
+fn number_text(field: NumberField, number: i64) -> String {
+    let text = match field {
+        NumberField::InfoUpdatedAt => DateTime::from_timestamp_micros(number)
+            .map(|time| time.to_rfc3339_opts(SecondsFormat::Millis, true)),
+        NumberField::FoundedDate => i32::try_from(number)
+            .ok()
+            .and_then(NaiveDate::from_epoch_days)
+            .map(|day| day.to_string()),
+        NumberField::EmployeeCount => None,
+    };
+    text.unwrap_or_else(|| number.to_string())
+}
+
+/// The alternatives of a text.
+fn alternatives(text: &str, rule: TextRule) -> Vec<AlternativeExplanation> {
+    match rule {
+        TextRule::Keywords => list(text, Separator::CommaOutsideQuotes, |text| terms(text, words)),
+        TextRule::Places => list(text, Separator::Semicolon, places),
+        TextRule::CompanyName => company_name(text),
+        TextRule::Website => list(text, Separator::Comma, |text| website(text).into_iter().collect()),
+        TextRule::Domain => list(text, Separator::Comma, |text| domain(text).into_iter().collect()),
+        TextRule::Email => list(text, Separator::Comma, |text| email(text).into_iter().collect()),
+        TextRule::Phone => list(text, Separator::Comma, |text| phone(text).into_iter().collect()),
+    }
+}
+
+/// The alternatives between separators; one that holds nothing to search for is left out.
 fn list(
     text: &str,
     separator: Separator,
     terms: impl Fn(&str) -> Vec<TermExplanation>,
-) -> Option<Vec<AlternativeExplanation>> {
-    let given = (!is_blank(text)).then(|| split(text, separator));
-    given.map(|texts| each(texts, terms))
+) -> Vec<AlternativeExplanation> {
+    explained(split(text, separator), terms)
 }
 
-fn each(texts: Vec<String>, terms: impl Fn(&str) -> Vec<TermExplanation>) -> Vec<AlternativeExplanation> {
+/// Each item as an alternative.
+fn each(items: &[String], terms: impl Fn(&str) -> Vec<TermExplanation>) -> Vec<AlternativeExplanation> {
+    explained(items.iter().map(|item| composed(item)).collect(), terms)
+}
+
+fn explained(
+    texts: Vec<String>,
+    terms: impl Fn(&str) -> Vec<TermExplanation>,
+) -> Vec<AlternativeExplanation> {
     let alternatives = texts.into_iter().map(|text| AlternativeExplanation {
         all_of: terms(&text),
         text,
@@ -217,60 +316,26 @@ fn terms(text: &str, words: fn(&str) -> Vec<Word>) -> Vec<TermExplanation> {
     terms.collect()
 }
 
-fn company_name(text: &str) -> Option<Vec<AlternativeExplanation>> {
-    if is_blank(text) {
-        return None;
-    }
+fn company_name(text: &str) -> Vec<AlternativeExplanation> {
     let Some(name) = CompanyName::parse(text) else {
-        return Some(Vec::new());
+        return Vec::new();
     };
     let words = runs(&name.words).map(|words| run(words, TermMatch::ExactWord));
     let whole = name
         .whole
         .iter()
         .map(|words| phrase(TermMatch::WholeValue, words));
-    Some(one(&composed(text), words.chain(whole).collect()))
+    one(&composed(text), words.chain(whole).collect())
 }
 
-/// Each item is one alternative.
-fn job_titles(titles: &[String]) -> Option<Vec<AlternativeExplanation>> {
-    items(titles, |title| terms(title, title_words))
+fn whole_value(text: &str) -> Vec<TermExplanation> {
+    let words = words(text);
+    let whole = (!words.is_empty()).then(|| phrase(TermMatch::WholeValue, &words));
+    whole.into_iter().collect()
 }
 
-fn tags(tags: &[String]) -> Option<Vec<AlternativeExplanation>> {
-    items(tags, |tag| {
-        let words = words(tag);
-        let whole = (!words.is_empty()).then(|| phrase(TermMatch::WholeValue, &words));
-        whole.into_iter().collect()
-    })
-}
-
-fn items(
-    items: &[String],
-    terms: impl Fn(&str) -> Vec<TermExplanation>,
-) -> Option<Vec<AlternativeExplanation>> {
-    let given: Vec<_> = items.iter().filter(|item| !is_blank(item)).collect();
-    (!given.is_empty()).then(|| each(given.into_iter().map(|item| composed(item)).collect(), terms))
-}
-
-/// What is excluded is looked for in the company, and in a person's own title.
-fn excluded(kind: Kind, keywords: Option<Vec<AlternativeExplanation>>) -> Option<FilterExplanation> {
-    let fields: &[&str] = match kind {
-        Kind::Company => &["name", "businessTypes", "tags", "description"],
-        Kind::Person => &[
-            "company.name",
-            "company.businessTypes",
-            "company.tags",
-            "company.description",
-            "jobTitle",
-        ],
-    };
-    let fields = fields.iter().map(|field| (*field).to_owned()).collect();
-    keywords.map(|any_of| excluding(explained("excludeKeywords", fields, any_of), true))
-}
-
-fn website(text: &str) -> Vec<TermExplanation> {
-    let told = WebsiteTerm::parse(text).map(|asked| match asked {
+fn website(text: &str) -> Option<TermExplanation> {
+    Some(match WebsiteTerm::parse(text).ok()? {
         WebsiteTerm::Label(label) => term(TermMatch::HostLabel, label),
         WebsiteTerm::Address(address) if address.path().is_empty() => {
             term(TermMatch::Host, address.host().to_string())
@@ -279,74 +344,28 @@ fn website(text: &str) -> Vec<TermExplanation> {
             let path = address.path().to_lowercase();
             term(TermMatch::HostAndPath, format!("{}{path}", address.host()))
         }
-    });
-    told.into_iter().collect()
-}
-
-fn website_status(query: &SearchQuery) -> Option<Vec<AlternativeExplanation>> {
-    let word = match query.website_status() {
-        WebsiteStatus::Unspecified | WebsiteStatus::Any => return None,
-        WebsiteStatus::Has => "has",
-        WebsiteStatus::No => "no",
-    };
-    Some(one(word, vec![term(TermMatch::Present, "")]))
-}
-
-fn domain(text: &str) -> Vec<TermExplanation> {
-    let domain = Domain::parse(text).map(|domain| term(TermMatch::Domain, domain.registrable()));
-    domain.into_iter().collect()
-}
-
-fn business_email(kind: Kind, query: &SearchQuery) -> Option<FilterExplanation> {
-    let any_of = list(&query.business_email, Separator::Comma, |text| {
-        let told = EmailTerm::parse(text).map(|asked| match asked {
-            EmailTerm::Address(address) => term(TermMatch::EmailAddress, address.folded()),
-            EmailTerm::Domain(host) => term(TermMatch::EmailDomain, host.to_string()),
-        });
-        told.into_iter().collect()
-    });
-    let fields: &[&str] = match kind {
-        Kind::Company => &["businessEmail"],
-        // Their own only where the account has revealed it.
-        Kind::Person => &["company.businessEmail", "email"],
-    };
-    let fields = fields.iter().map(|field| (*field).to_owned()).collect();
-    any_of.map(|any_of| explained("businessEmail", fields, any_of))
-}
-
-fn phone_prefix(text: &str) -> Vec<TermExplanation> {
-    let prefix = phone::asked_prefix(text).map(|prefix| term(TermMatch::PhonePrefix, prefix));
-    prefix.into_iter().collect()
-}
-
-/// The days of founding that count as new: both ends have to hold.
-fn new_business(query: &SearchQuery, context: ExplanationContext) -> Option<Vec<AlternativeExplanation>> {
-    let word = match query.new_business() {
-        NewBusiness::Unspecified | NewBusiness::Any => return None,
-        NewBusiness::Yes => "yes",
-        NewBusiness::No => "no",
-    };
-    let from = context
-        .today
-        .checked_sub_days(Days::new(context.new_business_days.into()))
-        .unwrap_or(NaiveDate::MIN);
-    let days = vec![
-        term(TermMatch::From, from.to_string()),
-        term(TermMatch::To, context.today.to_string()),
-    ];
-    Some(one(word, days))
-}
-
-fn day(text: &str, compared: TermMatch, time: &str) -> Option<Vec<AlternativeExplanation>> {
-    let day = text.trim();
-    (!is_blank(text)).then(|| one(day, vec![term(compared, format!("{day}{time}"))]))
-}
-
-fn places(text: &str) -> Option<Vec<AlternativeExplanation>> {
-    list(text, Separator::Semicolon, |text| {
-        let parts = asked_parts(text);
-        (0..parts.len()).map(|at| part(&parts, at)).collect()
     })
+}
+
+fn domain(text: &str) -> Option<TermExplanation> {
+    let domain = Domain::parse(text).ok()?;
+    Some(term(TermMatch::Domain, domain.registrable()))
+}
+
+fn email(text: &str) -> Option<TermExplanation> {
+    Some(match EmailTerm::parse(text).ok()? {
+        EmailTerm::Address(address) => term(TermMatch::EmailAddress, address.folded()),
+        EmailTerm::Domain(host) => term(TermMatch::EmailDomain, host.to_string()),
+    })
+}
+
+fn phone(text: &str) -> Option<TermExplanation> {
+    asked_prefix(text).map(|prefix| term(TermMatch::PhonePrefix, prefix))
+}
+
+fn places(text: &str) -> Vec<TermExplanation> {
+    let parts = asked_parts(text);
+    (0..parts.len()).map(|at| part(&parts, at)).collect()
 }
 
 /// A part of a location: the places that it names, those first that the other parts leave, and larger before smaller ones;

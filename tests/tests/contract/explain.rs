@@ -161,11 +161,11 @@ fn a_person_is_asked_for_by_what_is_the_companys() {
             &json!(["company.businessTypes", "company.tags"]),
             &json!(["company.businessEmail", "email"]),
             &json!([
+                "jobTitle",
                 "company.name",
                 "company.businessTypes",
                 "company.tags",
-                "company.description",
-                "jobTitle"
+                "company.description"
             ]),
         ]
     );

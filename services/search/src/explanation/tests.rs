@@ -1,12 +1,11 @@
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use proto::search::v1::Sort;
-use proto::search_query::QUERY_PROPERTIES;
+use proto::search::v1::{NewBusiness, Sort, WebsiteStatus};
+use proto::search_query::{QUERY_PROPERTIES, is_blank};
 
 use super::*;
-use crate::plan::{Condition, InValue, Window};
-use crate::planner::{self, PlanContext};
+use crate::plan::InValue;
 
 fn today() -> NaiveDate {
     NaiveDate::from_ymd_opt(2026, 11, 29).unwrap()
