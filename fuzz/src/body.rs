@@ -6,16 +6,13 @@
 //! - It keeps every rule of the message, survives protobuf, and written out as a body again it is the same query.
 
 use gateway::body::{key_body, search_body};
-use gateway::error::{ApiError, MAX_ISSUES};
+use gateway::error::{ApiError, MAX_ISSUES, MAX_MESSAGE_CHARS};
 use prost::Message as _;
 use proto::key::MAX_NAME_CHARACTERS;
 use proto::search::v1::{NewBusiness, SearchQuery, Sort, SortDirection, SortField, WebsiteStatus};
 use proto::search_query::{RecordKind, check, sort_names};
 use proto::violation::{Violation, ViolationCode};
 use serde_json::{Map, Value, json};
-
-/// Most bytes of one problem: its path, message and hint, as JSON.
-const MAX_ISSUE_BYTES: usize = 2_000;
 
 /// Tries a body with every operation that has one.
 ///
@@ -57,10 +54,12 @@ fn refused(body: &[u8], violations: Vec<Violation>) {
         assert!(!is_json || !is_syntax, "{violation}");
     }
     let told = ApiError::invalid(violations).body(String::new());
+    assert!(told.message.chars().count() <= MAX_MESSAGE_CHARS);
     assert!(told.issues.len() <= MAX_ISSUES);
     for issue in &told.issues {
+        // The whole of it, path and hint and all, is shorter than a text may be.
         let bytes = json!(issue).to_string().len();
-        assert!(bytes <= MAX_ISSUE_BYTES, "{issue:?}");
+        assert!(bytes <= MAX_MESSAGE_CHARS, "{issue:?}");
     }
 }
 

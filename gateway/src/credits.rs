@@ -78,10 +78,10 @@ pub struct Credits {
 #[schema(as = Credits)]
 pub struct CreditsBody {
     /// Credits taken for this request; of a repeat, those taken the first time.
-    #[schema(minimum = 0, example = 1)]
+    #[schema(example = 1)]
     pub cost: i64,
     /// The balance after it.
-    #[schema(minimum = 0, example = 999)]
+    #[schema(example = 999)]
     pub balance: i64,
 }
 

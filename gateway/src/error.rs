@@ -18,6 +18,9 @@ use utoipa::ToSchema;
 /// Most problems listed; all are counted. More than this comes from no honest caller.
 pub const MAX_ISSUES: usize = 1_000;
 
+/// Most characters of a text for people in an answer. What is told of a request is cut long before (held by `fuzz`).
+pub const MAX_MESSAGE_CHARS: usize = 2_000;
+
 /// When to try again after our side was not there.
 const UNAVAILABLE_RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -39,14 +42,15 @@ pub struct Error {
     /// Which error.
     #[schema(schema_with = error_code_schema)]
     pub code: &'static str,
-    /// The error in words.
+    /// The error in words, for people: decide by `code`.
+    #[schema(example = "The request is invalid")]
     pub message: String,
     /// The `X-Request-Id` of this response.
     #[schema(example = "0198c2d4-7a10-7c3e-9f52-3b1d8e6f4a20")]
     pub request_id: String,
     /// Every problem of the request; only where `code` is `VALIDATION_ERROR`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false, max_items = 1000)]
+    #[schema(required = false)]
     pub issues: Vec<Issue>,
 }
 

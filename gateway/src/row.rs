@@ -17,27 +17,34 @@ pub struct CompanyRow {
     #[schema(format = Uuid)]
     pub id: String,
     /// Name as the company writes it.
+    #[schema(example = "Example Tools Inc.")]
     pub name: String,
-    /// Domain.
+    /// Its domain as the source has it; null if none is known, as with all that may be null here.
+    #[schema(example = "example.com")]
     pub domain: Option<String>,
-    /// Address of its website.
+    /// Address of its website as the source has it.
+    #[schema(example = "https://www.example.com")]
     pub website: Option<String>,
-    /// What it does.
+    /// What it does, in the words of the source; empty if nothing is known.
     pub business_types: Vec<String>,
-    /// Free text.
+    /// What the company says of itself, or others of it.
+    #[schema(example = "Tools that make examples.")]
     pub description: Option<String>,
-    /// Labels.
+    /// Labels of the source, by which `searchTags` finds it.
     pub tags: Vec<String>,
-    /// Role address.
+    /// E-mail address of the company, which is nobody's own.
+    #[schema(example = "info@example.com")]
     pub business_email: Option<String>,
-    /// Telephone number.
+    /// Telephone number as the source writes it.
+    #[schema(example = "+1 217-555-0142")]
     pub business_phone: Option<String>,
     /// Its place.
     pub location: LocationRow,
     /// Number of employees.
-    #[schema(minimum = 0)]
+    #[schema(example = 42)]
     pub employee_count: Option<i64>,
     /// Day of founding, `YYYY-MM-DD`, or `YYYY` where only the year is known.
+    #[schema(example = "2019-05-02")]
     pub founded_date: Option<String>,
     /// Founded within the last 365 days.
     pub new_business: bool,
@@ -66,12 +73,16 @@ pub enum LocationMatch {
 #[schema(as = Location)]
 pub struct LocationRow {
     /// City.
+    #[schema(example = "Springfield")]
     pub city: Option<String>,
     /// Region, as name or code.
+    #[schema(example = "Illinois")]
     pub region: Option<String>,
     /// English name of the country.
+    #[schema(example = "United States")]
     pub country: Option<String>,
     /// ISO 3166-1 alpha-2 code of the country.
+    #[schema(example = "US")]
     pub country_code: Option<String>,
 }
 
@@ -83,12 +94,16 @@ pub struct PersonRow {
     #[schema(format = Uuid)]
     pub id: String,
     /// Full name.
+    #[schema(example = "Robin Example")]
     pub full_name: String,
     /// Given name.
+    #[schema(example = "Robin")]
     pub first_name: Option<String>,
     /// Family name.
+    #[schema(example = "Example")]
     pub last_name: Option<String>,
-    /// Job title.
+    /// Job title at `company`.
+    #[schema(example = "CTO")]
     pub job_title: Option<String>,
     /// The e-mail address, only where `emailStatus` is `revealed`.
     pub email: Option<String>,
@@ -123,12 +138,15 @@ pub struct PersonCompany {
     #[schema(format = Uuid)]
     pub id: String,
     /// Name as the company writes it.
+    #[schema(example = "Example Tools Inc.")]
     pub name: String,
-    /// Domain.
+    /// Its domain as the source has it; null if none is known.
+    #[schema(example = "example.com")]
     pub domain: Option<String>,
-    /// Address of its website.
+    /// Address of its website as the source has it.
+    #[schema(example = "https://www.example.com")]
     pub website: Option<String>,
-    /// What it does.
+    /// What it does, in the words of the source; empty if nothing is known.
     pub business_types: Vec<String>,
 }
 

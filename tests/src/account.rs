@@ -81,7 +81,7 @@ impl Account {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        Answer::of(request.send().expect("the gateway answers"))
+        Answer::of(request)
     }
 
     /// What an operation that takes a search's body answers to the API key: `/people/count`.
@@ -91,7 +91,7 @@ impl Account {
     #[must_use]
     pub fn post(&self, path: &str, body: &Value) -> Answer {
         let request = self.request(Method::POST, path).header("X-API-Key", &self.key);
-        Answer::of(request.json(body).send().expect("the gateway answers"))
+        Answer::of(request.json(body))
     }
 
     /// What a path, with its query string, answers to the API key.
@@ -101,7 +101,7 @@ impl Account {
     #[must_use]
     pub fn get(&self, path: &str) -> Answer {
         let request = self.request(Method::GET, path).header("X-API-Key", &self.key);
-        Answer::of(request.send().expect("the gateway answers"))
+        Answer::of(request)
     }
 
     /// A search for companies.
@@ -128,7 +128,7 @@ impl Account {
         if let Some(body) = body {
             request = request.json(&body);
         }
-        Answer::of(request.send().expect("the gateway answers"))
+        Answer::of(request)
     }
 }
 

@@ -1,8 +1,10 @@
 //! What the gateway answered.
 
-use reqwest::StatusCode;
+use reqwest::blocking::RequestBuilder;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
+
+use crate::documented::{self, Exchange};
 
 /// An answer with a JSON body.
 #[derive(Debug)]
@@ -16,22 +18,39 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Reads an answer.
+    /// Sends a request, and holds the answer against the OpenAPI document.
     ///
     /// # Panics
-    /// If its body is neither empty nor JSON: no answer of ours is.
+    /// If it is not answered, or not as documented; or if the body is neither empty nor JSON: no answer of ours is.
     #[must_use]
-    pub fn of(response: reqwest::blocking::Response) -> Self {
-        let status: StatusCode = response.status();
+    pub fn of(request: RequestBuilder) -> Self {
+        let (client, request) = request.build_split();
+        let request = request.expect("a request can be made");
+        let (method, address) = (request.method().clone(), request.url().clone());
+        let response = client.execute(request).expect("the gateway answers");
+        let status = response.status().as_u16();
         let headers = response.headers().clone();
         let text = response.text().expect("the body is UTF-8 and arrives");
+        let shown = headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.to_str().expect("a header is ASCII")));
+        documented::hold(
+            &format!("{}/api/v1", address.origin().ascii_serialization()),
+            &Exchange {
+                method: method.as_str(),
+                path: address.path(),
+                status,
+                headers: shown.collect(),
+                body: text.as_bytes(),
+            },
+        );
         let body = if text.is_empty() {
             Value::Null
         } else {
             serde_json::from_str(&text).unwrap_or_else(|error| panic!("{status}: {error}: {text}"))
         };
         Self {
-            status: status.as_u16(),
+            status,
             headers,
             body,
         }

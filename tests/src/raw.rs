@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::documented::{self, Exchange};
 use crate::world::World;
 
 /// An answer to such a request.
@@ -40,7 +41,32 @@ pub fn raw(world: &World, request: &[u8]) -> RawAnswer {
     let _ = connection.write_all(request);
     let mut bytes = Vec::new();
     let _ = connection.read_to_end(&mut bytes);
-    parse(&bytes)
+    let answer = parse(&bytes);
+    if let Some((method, path)) = asked(request) {
+        let headers = answer.headers.iter();
+        documented::hold(
+            base,
+            &Exchange {
+                method,
+                path,
+                status: answer.status,
+                headers: headers
+                    .map(|(name, value)| (name.as_str(), value.as_str()))
+                    .collect(),
+                body: &answer.body,
+            },
+        );
+    }
+    answer
+}
+
+/// The method and the path, if the first line has them.
+fn asked(request: &[u8]) -> Option<(&str, &str)> {
+    let line = request.split(|byte| *byte == b'\r').next()?;
+    let mut words = std::str::from_utf8(line).ok()?.split(' ');
+    let (method, target, version) = (words.next()?, words.next()?, words.next()?);
+    let path = target.split('?').next()?;
+    (version == "HTTP/1.1" && path.starts_with('/')).then_some((method, path))
 }
 
 fn parse(bytes: &[u8]) -> RawAnswer {

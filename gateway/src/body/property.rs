@@ -12,6 +12,12 @@ use crate::error::MAX_ISSUES;
 /// Most characters of an unknown name that are told back.
 const MAX_TOLD_CHARS: usize = 100;
 
+/// Stands for the rest.
+const REST: &str = "...";
+
+/// Most characters of a name in the path of a problem.
+pub const MAX_STEP_CHARS: usize = MAX_TOLD_CHARS + REST.len();
+
 /// The object that a body has to be. A body without anything in it is `missing`; `least` is what has to be there.
 pub fn object<'a>(body: &'a [u8], least: &str) -> Result<Vec<(String, Value<'a>)>, Violation> {
     if body.trim_ascii().is_empty() {
@@ -65,7 +71,7 @@ pub fn known<V>(
 
 fn unknown(within: &[PathSegment], name: &str, names: &[&'static str], with_hint: bool) -> Violation {
     let shown = match name.char_indices().nth(MAX_TOLD_CHARS) {
-        Some((end, _)) => format!("{}...", &name[..end]),
+        Some((end, _)) => format!("{}{REST}", &name[..end]),
         None => name.to_owned(),
     };
     let mut violation = at(

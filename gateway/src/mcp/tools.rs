@@ -267,14 +267,22 @@ fn in_words(number: i64) -> String {
     format!("{number} credit{}", if number == 1 { "" } else { "s" })
 }
 
-/// A schema without references: a tool's schema stands by itself.
+/// A schema without references: a tool's schema stands by itself. What stands beside a reference is said of this place.
 fn inlined(schema: &Value, document: &Value) -> Value {
     let reference = schema["$ref"].as_str();
     let place = reference.and_then(|reference| reference.strip_prefix('#'));
-    match place.and_then(|place| document.pointer(place)).unwrap_or(schema) {
+    let referred = place.and_then(|place| document.pointer(place));
+    match schema {
         Value::Object(object) => {
-            let inlined = |(name, value): (&String, &Value)| (name.clone(), inlined(value, document));
-            object.iter().map(inlined).collect::<Map<_, _>>().into()
+            let own = object
+                .iter()
+                .filter(|(name, _)| referred.is_none() || *name != "$ref");
+            let mut schema = match referred.map(|referred| inlined(referred, document)) {
+                Some(Value::Object(referred)) => referred,
+                _ => Map::new(),
+            };
+            schema.extend(own.map(|(name, value)| (name.clone(), inlined(value, document))));
+            schema.into()
         }
         Value::Array(items) => items.iter().map(|item| inlined(item, document)).collect(),
         other => other.clone(),
@@ -339,9 +347,11 @@ mod tests {
 
     #[test]
     fn references_are_written_out() {
-        let document = json!({"a": {"b": {"type": "string"}}});
-        let schema = json!({"items": [{"$ref": "#/a/b"}], "x": {"$ref": "#/a"}});
-        let expected = json!({"items": [{"type": "string"}], "x": {"b": {"type": "string"}}});
+        let document = json!({"a": {"b": {"type": "string", "title": "b"}}});
+        let schema = json!({"items": [{"$ref": "#/a/b", "title": "c"}], "x": {"$ref": "#/a"}});
+        let expected = json!({
+            "items": [{"type": "string", "title": "c"}], "x": {"b": {"type": "string", "title": "b"}},
+        });
         assert_eq!(inlined(&schema, &document), expected);
     }
 }

@@ -31,7 +31,7 @@ pub struct CountResponse {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CountData {
     /// All records that meet the query, exactly.
-    #[schema(minimum = 0, example = 1)]
+    #[schema(example = 1)]
     pub total: i64,
 }
 

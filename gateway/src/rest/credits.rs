@@ -48,10 +48,9 @@ pub struct CreditsResponse {
 #[serde(rename_all = "camelCase")]
 pub struct CreditsData {
     /// Credits there.
-    #[schema(minimum = 0, example = 999)]
+    #[schema(example = 999)]
     pub balance: i64,
     /// What has moved the balance, newest first. Entries are never changed and never removed.
-    #[schema(max_items = 100)]
     pub entries: Vec<CreditsEntry>,
     /// The cursor of the next page; null at the end.
     #[schema(example = "17")]
@@ -63,7 +62,7 @@ pub struct CreditsData {
 #[serde(rename_all = "camelCase")]
 pub struct CreditsEntry {
     /// Number of the entry, growing.
-    #[schema(minimum = 1, example = 18)]
+    #[schema(example = 18)]
     pub id: i64,
     /// What it was.
     #[serde(rename = "type")]
@@ -74,7 +73,7 @@ pub struct CreditsEntry {
     #[schema(example = -1)]
     pub amount: i64,
     /// The balance after it.
-    #[schema(minimum = 0, example = 999)]
+    #[schema(example = 999)]
     pub balance: i64,
     /// Number of the entry that it corrects, of a refund or an adjustment; else null.
     pub corrects: Option<i64>,

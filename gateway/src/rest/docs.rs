@@ -28,7 +28,7 @@ use super::Gateway;
 use crate::error::ApiError;
 
 /// Where the page is; all that it is made of is below.
-const PATH: &str = "/docs";
+pub const PATH: &str = "/docs";
 
 const PAGE: &str = include_str!("../../docs/page.html");
 
@@ -118,6 +118,14 @@ pub fn router() -> Router<Arc<Gateway>> {
         router = router.route(&format!("{PATH}{}", file.path), get(serve));
     }
     router
+}
+
+/// The guides: what each is called, and where it is.
+pub fn guides() -> impl Iterator<Item = (&'static str, String)> {
+    FILES.iter().filter_map(|file| {
+        let title = file.text.lines().next()?.strip_prefix("# ")?;
+        Some((title, format!("{PATH}{}", file.path)))
+    })
 }
 
 fn scalar_path() -> String {

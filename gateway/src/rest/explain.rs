@@ -21,6 +21,9 @@ use crate::body::search_body;
 use crate::error::ApiError;
 use crate::upstream::Deadline;
 
+/// Most places that are told of one part of a location.
+pub const MAX_PLACES: usize = 20;
+
 /// An explanation's answer.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ExplainResponse {
@@ -40,17 +43,17 @@ pub struct ExplainData {
     /// The order that would be applied.
     pub sort: AppliedSort,
     /// Number of the page, from 1.
-    #[schema(minimum = 1, example = 1)]
+    #[schema(example = 1)]
     pub page: i64,
     /// Records a page.
-    #[schema(minimum = 1, maximum = 250, example = 25)]
+    #[schema(example = 25)]
     pub limit: i64,
     /// How it would be paged.
     pub pagination_mode: PagingMode,
     /// Names of the fields that rows would have.
     pub fields: Vec<String>,
     /// Credits that the search would cost.
-    #[schema(minimum = 0, example = 1)]
+    #[schema(example = 1)]
     pub cost: i64,
 }
 
@@ -138,10 +141,9 @@ pub enum Comparison {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ExplainedPlaces {
     /// Those that the other parts leave come first.
-    #[schema(max_items = 20)]
     pub candidates: Vec<ExplainedPlace>,
     /// How many more there are.
-    #[schema(minimum = 0, example = 0)]
+    #[schema(example = 0)]
     pub more: i64,
 }
 
@@ -162,7 +164,7 @@ pub struct ExplainedPlace {
     #[schema(example = "United States")]
     pub country: String,
     /// ISO 3166-1 alpha-2 code of the country.
-    #[schema(example = "US", pattern = "^[A-Z]{2}$")]
+    #[schema(example = "US")]
     pub country_code: String,
     /// Whether the other parts of the alternative leave it: false for Springfield in Ohio in `Springfield, IL`.
     pub is_left: bool,

@@ -8,6 +8,7 @@ pub mod docs;
 pub mod envelope;
 pub mod explain;
 pub mod keys;
+pub mod llms;
 pub mod openapi;
 pub mod query_string;
 pub mod search;
@@ -96,9 +97,10 @@ pub fn router(gateway: Gateway) -> Router {
         .layer(envelope.clone())
         .with_state(Arc::clone(&gateway));
     let admission = axum::middleware::from_fn_with_state(Arc::clone(&gateway), mcp::admit);
+    let pages = docs::router().route(llms::PATH, get(llms::serve));
     let mcp = any_service(mcp::service(operations, &gateway)).layer(admission);
     all.route(mcp::PATH, mcp)
-        .merge(docs::router().method_not_allowed_fallback(method_not_allowed))
+        .merge(pages.method_not_allowed_fallback(method_not_allowed))
         .layer(envelope)
         .with_state(gateway)
 }

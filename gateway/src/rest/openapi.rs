@@ -3,12 +3,14 @@
 //! - Bodies of searches: the table by which they are parsed ([`crate::body::search_body::PROPERTIES`]), and the names
 //!   and limits of `proto`.
 //! - Responses: the types that are answered, by their `ToSchema` ([`schemas`]).
+//! - Bounds: the constants of the rules that hold them ([`bounds`]).
 //! - Errors: the table of error codes and the texts that go with them ([`responses`]).
-//! - Examples of responses are written by the same code that writes responses.
+//! - Examples of responses are written by the same code that writes responses ([`examples`]).
 //!
 //! What is left is prose and the list of operations, below. The document never changes while the process runs: it is
 //! made once.
 
+mod bounds;
 mod examples;
 mod responses;
 mod schemas;
@@ -23,10 +25,26 @@ use proto::error_code::ErrorCode::{
     KeyNotFound, KeyRevoked, MethodNotAllowed, PayloadTooLarge, RateLimitExceeded, Timeout, Unavailable,
     UnsupportedMediaType, ValidationError,
 };
+use proto::search_query::{MAX_ITEM_CHARS, MAX_ITEMS, MAX_PAGED_RECORDS, MAX_TERMS, MAX_TEXT_CHARS};
 use serde_json::{Map, Value, json};
 
+use self::bounds::Bound;
 use super::{BASE_PATH, credits};
+use crate::body::json::MAX_DEPTH;
 use crate::credits::{IDEMPOTENCY_KEY_NAME, MAX_KEY_CHARS};
+use crate::server::{MAX_HEAD_BYTES, MAX_HEADERS};
+
+/// Version of OpenAPI.
+const OPENAPI_VERSION: &str = "3.1.0";
+
+/// How long the document may be kept by whoever asks for it.
+pub(super) const CACHED: &str = "public, max-age=300";
+
+/// Name of the interface.
+pub(super) const TITLE: &str = "Developer Search API";
+
+/// What it is for.
+pub(super) const SUMMARY: &str = "Search people and companies; manage API keys.";
 
 /// Version of the interface.
 const VERSION: &str = "1.0.0";
@@ -56,13 +74,14 @@ used at once and then fills evenly. `X-RateLimit-Reset` is the number of seconds
 client that has shown many unknown API keys is answered 429 for a while too, without the headers of a rate.";
 
 /// An operation.
-struct Operation {
+pub(super) struct Operation {
     id: &'static str,
-    method: &'static str,
-    path: &'static str,
+    pub(super) method: &'static str,
+    /// Below [`BASE_PATH`].
+    pub(super) path: &'static str,
     tag: &'static str,
-    summary: &'static str,
-    description: &'static str,
+    pub(super) summary: &'static str,
+    pub(super) description: &'static str,
     /// Alternatives of credentials.
     security: &'static [&'static str],
     /// Name of the schema of its body, and whether there has to be one.
@@ -73,7 +92,30 @@ struct Operation {
     errors: &'static [ErrorCode],
 }
 
+/// What a request shows of who makes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Credential {
+    /// An API key.
+    ApiKey,
+    /// A session token.
+    Session,
+    /// Either of them.
+    Either,
+    /// Nothing.
+    None,
+}
+
 impl Operation {
+    /// What it asks for.
+    pub(super) fn credential(&self) -> Credential {
+        match self.security {
+            [] => Credential::None,
+            SESSION => Credential::Session,
+            EITHER => Credential::Either,
+            _ => Credential::ApiKey,
+        }
+    }
+
     /// Whether it counts against the rate.
     fn is_rated(&self) -> bool {
         self.errors.contains(&RateLimitExceeded)
@@ -93,8 +135,15 @@ impl Operation {
     }
 }
 
+/// Every operation.
+pub(super) fn operations() -> &'static [Operation] {
+    &OPERATIONS
+}
+
 const API_KEY: &[&str] = &["ApiKeyHeader", "ApiKeyBearer"];
 const SESSION: &[&str] = &["SessionJwt"];
+/// What any request may be refused with, whatever it asks for: its head breaks a rule.
+const EVERY_REQUEST: [ErrorCode; 1] = [ValidationError];
 const SEARCH_ERRORS: &[ErrorCode] = &[
     ValidationError,
     InvalidApiKey,
@@ -339,10 +388,7 @@ const OPERATIONS: [Operation; 13] = [
 
 /// Serves the document.
 pub async fn serve() -> Response {
-    let headers = [
-        (CONTENT_TYPE, "application/json"),
-        (CACHE_CONTROL, "public, max-age=300"),
-    ];
+    let headers = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, CACHED)];
     (headers, Bytes::from_static(document())).into_response()
 }
 
@@ -357,6 +403,22 @@ pub fn document() -> &'static [u8] {
     &DOCUMENT
 }
 
+fn description() -> String {
+    format!(
+        "{DESCRIPTION}\n\n\
+         **Limits.** A body has at most 1 MiB, unless the operator has set another size, and {MAX_DEPTH} levels; the head \
+         of a request at most {MAX_HEADERS} headers and {} KiB. A text filter has at most {MAX_TEXT_CHARS} characters and \
+         {MAX_TERMS} terms, a list {MAX_ITEMS} items of {MAX_ITEM_CHARS} characters. Page numbers reach \
+         {MAX_PAGED_RECORDS} records, cursors all of them.",
+        MAX_HEAD_BYTES / 1024,
+    )
+}
+
+/// The words of a table.
+fn words<T>(choices: &'static [(&'static str, T)]) -> Vec<&'static str> {
+    choices.iter().map(|(word, _)| *word).collect()
+}
+
 fn build() -> Value {
     let mut paths = Map::new();
     for operation in &OPERATIONS {
@@ -364,15 +426,19 @@ fn build() -> Value {
         path[operation.method] = describe(operation);
     }
     json!({
-        "openapi": "3.1.0",
+        "openapi": OPENAPI_VERSION,
         "info": {
-            "title": "Developer Search API",
+            "title": TITLE,
             "version": VERSION,
-            "summary": "Search people and companies; manage API keys.",
-            "description": DESCRIPTION,
-            "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
+            "summary": SUMMARY,
+            "description": description(),
+            "license": {"name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0"},
         },
-        "servers": [{"url": BASE_PATH, "description": "This server"}],
+        "servers": [{
+            "url": BASE_PATH,
+            "description": "The server that this document comes from, be it production, staging or local.",
+            "x-internal": false,
+        }],
         "tags": [
             {"name": "Search", "description": "Searches, made with an API key and paid for with credits."},
             {"name": "Credits", "description": "What searches are paid with."},
@@ -388,7 +454,8 @@ fn build() -> Value {
                 "ApiKeyBearer": {"type": "http", "scheme": "bearer", "description": "An API key."},
                 "SessionJwt": {
                     "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
-                    "description": "A session token of the dashboard.",
+                    "description": "A session token of the dashboard, which is checked as RFC8725 asks: the algorithm is that of our \
+                                    configuration, never the token's own word.",
                 },
             },
             "parameters": parameters(),
@@ -416,7 +483,7 @@ fn describe(operation: &Operation) -> Value {
         status.to_owned(),
         responses::success(operation.id, description, schema, is_rated, is_charged),
     );
-    for code in operation.errors {
+    for code in EVERY_REQUEST.iter().chain(operation.errors) {
         answers.insert(
             code.http_status().to_string(),
             responses::reference(*code, is_rated),
@@ -456,7 +523,7 @@ fn parameters() -> Value {
         "KeyId": {
             "name": "id", "in": "path", "required": true,
             "description": "Id of a key. One that is malformed or another account's is as unknown as any other.",
-            "schema": {"type": "string"},
+            "schema": {"type": "string", "format": "uuid", "maxLength": examples::KEY_ID.len()},
             "example": examples::KEY_ID,
         },
         "XRequestId": {
@@ -469,21 +536,19 @@ fn parameters() -> Value {
             "name": IDEMPOTENCY_KEY_NAME, "in": "header", "required": false,
             "description": "Marks repeats of the same request, which are answered anew but charged once. Kept for 24 \
                             hours, for the account and the operation.",
-            "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_CHARS, "pattern": "^[ -~]+$"},
+            "schema": Bound::Form("^[ -~]+$", MAX_KEY_CHARS).schema(),
             "example": "4f1d7c1e-order-7",
         },
         "CreditsLimit": {
             "name": credits::LIMIT, "in": "query", "required": false,
-            "description": "Entries a page.",
-            "schema": {
-                "type": "integer", "minimum": 1, "maximum": credits::MAX_LIMIT, "default": credits::DEFAULT_LIMIT,
-            },
+            "description": format!("Entries a page; {} unless given.", credits::DEFAULT_LIMIT),
+            "schema": Bound::Integer(1, credits::MAX_LIMIT.into()).schema(),
             "example": 10,
         },
         "CreditsCursor": {
             "name": credits::CURSOR, "in": "query", "required": false,
             "description": "`nextCursor` of the page before.",
-            "schema": {"type": "string", "pattern": "^[1-9][0-9]{0,18}$"},
+            "schema": bounds::ENTRY_CURSOR.schema(),
             "example": "17",
         },
     })

@@ -41,16 +41,15 @@ pub struct SearchResponse<R> {
 #[serde(rename_all = "camelCase")]
 pub struct SearchData<R> {
     /// The records of this page, in the order of `sort`.
-    #[schema(max_items = 250)]
     pub rows: Vec<R>,
     /// All records that meet the query, exactly.
-    #[schema(minimum = 0, example = 1)]
+    #[schema(example = 1)]
     pub total: i64,
     /// Number of this page, from 1; with a cursor, the pages are counted.
-    #[schema(minimum = 1, example = 1)]
+    #[schema(example = 1)]
     pub page: i64,
     /// Records a page.
-    #[schema(minimum = 1, maximum = 250, example = 25)]
+    #[schema(example = 25)]
     pub limit: i64,
     /// The cursor of the next page; null at the end.
     pub next_cursor: Option<String>,
@@ -223,8 +222,8 @@ async fn find(
         .ok_or_else(|| Status::internal("the search service's answer has no valid page").into())
 }
 
-/// None if the page breaks the search service's contract.
-fn data(kind: RecordKind, rows: Vec<Row>, page: PageInfo) -> Option<SearchData<Row>> {
+/// The page as it is answered; none if it breaks the search service's contract.
+pub(super) fn data(kind: RecordKind, rows: Vec<Row>, page: PageInfo) -> Option<SearchData<Row>> {
     let pagination_mode = PagingMode::of(page.pagination_mode())?;
     let sort = AppliedSort::of(kind, page.sort?)?;
     let PageInfo {

@@ -5,6 +5,9 @@ use std::future::Future;
 /// Metadata and header name.
 pub const HEADER: &str = "x-request-id";
 
+/// Most characters of an id.
+pub const MAX_CHARS: usize = 128;
+
 tokio::task_local! {
     static CURRENT: String;
 }
@@ -23,7 +26,7 @@ pub fn current() -> Option<String> {
 /// Whether a caller's own id may be used: 1-128 characters of `[A-Za-z0-9._-]`.
 #[must_use]
 pub fn is_valid(id: &str) -> bool {
-    (1..=128).contains(&id.len())
+    (1..=MAX_CHARS).contains(&id.len())
         && id
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))

@@ -147,7 +147,9 @@ impl Looks {
             // A person's own address, where it is revealed.
             Condition::Ids(_) => self.add(of, "email"),
             Condition::All(parts) | Condition::Any(parts) => {
-                parts.iter().for_each(|part| self.at(kind, of, part));
+                for part in parts {
+                    self.at(kind, of, part);
+                }
             }
             Condition::Not(part) => {
                 self.excludes = true;

@@ -128,12 +128,12 @@ fn a_count_is_refused_as_the_search_would_be() {
         }
         let path = format!("/{kind}/count");
         let stranger = account.request(reqwest::Method::POST, &path).json(&json!({}));
-        let answer = system_tests::Answer::of(stranger.send().unwrap());
+        let answer = system_tests::Answer::of(stranger);
         let _ = answer.refused(401, "INVALID_API_KEY");
         let by_session = account
             .request(reqwest::Method::POST, &path)
             .bearer_auth(&account.jwt);
-        let answer = system_tests::Answer::of(by_session.json(&json!({})).send().unwrap());
+        let answer = system_tests::Answer::of(by_session.json(&json!({})));
         let _ = answer.refused(401, "INVALID_API_KEY");
         let wrong_method = account.get(&path);
         assert_eq!(wrong_method.header("allow"), Some("POST"));

@@ -13,7 +13,7 @@ fn search(account: &Account, headers: &[(&str, &str)]) -> Answer {
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    Answer::of(request.send().unwrap())
+    Answer::of(request)
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn on_keys_only_a_session_counts() {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        Answer::of(request.send().unwrap())
+        Answer::of(request)
     };
     let key = format!("Bearer {}", account.key);
     for headers in [
@@ -135,13 +135,7 @@ fn now() -> i64 {
 fn list_with(claims: &Value) -> Answer {
     let account = world().account();
     let token = sign(claims, &world().environment.jwt_secret);
-    Answer::of(
-        account
-            .request(Method::GET, "/keys")
-            .bearer_auth(token)
-            .send()
-            .unwrap(),
-    )
+    Answer::of(account.request(Method::GET, "/keys").bearer_auth(token))
 }
 
 #[test]
@@ -179,12 +173,8 @@ fn the_algorithm_is_never_taken_from_the_token() {
     let secret = jsonwebtoken_secret();
     for algorithm in [jsonwebtoken::Algorithm::HS384, jsonwebtoken::Algorithm::HS512] {
         let token = jsonwebtoken::encode(&jsonwebtoken::Header::new(algorithm), &claims, &secret).unwrap();
-        let answer = account
-            .request(Method::GET, "/keys")
-            .bearer_auth(token)
-            .send()
-            .unwrap();
-        let _ = Answer::of(answer).refused(401, "INVALID_TOKEN");
+        let list = account.request(Method::GET, "/keys").bearer_auth(token);
+        let _ = Answer::of(list).refused(401, "INVALID_TOKEN");
     }
     // {"alg":"none","typ":"JWT"} with the payload of a good token and no signature.
     let payload = account.jwt.split('.').nth(1).unwrap();
@@ -192,12 +182,8 @@ fn the_algorithm_is_never_taken_from_the_token() {
         format!("eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0.{payload}."),
         format!("{}x", account.jwt),
     ] {
-        let answer = account
-            .request(Method::GET, "/keys")
-            .bearer_auth(token)
-            .send()
-            .unwrap();
-        let _ = Answer::of(answer).refused(401, "INVALID_TOKEN");
+        let list = account.request(Method::GET, "/keys").bearer_auth(token);
+        let _ = Answer::of(list).refused(401, "INVALID_TOKEN");
     }
 }
 

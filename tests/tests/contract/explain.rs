@@ -197,6 +197,6 @@ fn an_explanation_is_refused_as_the_search_would_be() {
             assert_eq!(account.post(&path, &body).issues(), expected, "{body}");
         }
         let stranger = account.request(Method::POST, &path).json(&json!({}));
-        let _ = Answer::of(stranger.send().unwrap()).refused(401, "INVALID_API_KEY");
+        let _ = Answer::of(stranger).refused(401, "INVALID_API_KEY");
     }
 }

@@ -12,7 +12,7 @@ use proto::search::v1::search_service_client::SearchServiceClient;
 use proto::search::v1::{SearchPeopleRequest, SearchQuery};
 use serde_json::{Value, json};
 use sqlx::{Connection as _, PgConnection};
-use system_tests::world;
+use system_tests::{Answer, world};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request};
 use tonic_reflection::pb::v1::ServerReflectionRequest;
@@ -376,12 +376,8 @@ fn dsctl_speaks_for_operators_and_developers() {
     let token = dsctl(&["token", "--account", &account.id, "--ttl", "10m"], "");
     assert!(token.status.success());
     let jwt = String::from_utf8(token.stdout).unwrap().trim().to_owned();
-    let listed = account
-        .request(reqwest::Method::GET, "/keys")
-        .bearer_auth(jwt)
-        .send()
-        .unwrap();
-    assert_eq!(listed.status(), 200);
+    let listed = account.request(reqwest::Method::GET, "/keys").bearer_auth(jwt);
+    let _ = Answer::of(listed).expect(200);
     let rate = dsctl(
         &[
             "rate",

@@ -7,10 +7,12 @@
 mod count;
 mod credentials;
 mod credits;
+mod examples;
 mod explain;
 mod filters;
 mod internal;
 mod keys;
+mod llms;
 mod mcp;
 mod places;
 mod rate_limit;

@@ -83,13 +83,7 @@ fn every_authenticated_request_counts_and_tells_whatever_its_outcome() {
         let request = account
             .request(Method::POST, "/people/search")
             .header("X-API-Key", &key);
-        Answer::of(
-            request
-                .header("Content-Type", media)
-                .body(body.to_owned())
-                .send()
-                .unwrap(),
-        )
+        Answer::of(request.header("Content-Type", media).body(body.to_owned()))
     };
     let answers = [
         post("application/json", "{}").expect(200),
@@ -119,7 +113,7 @@ fn the_keys_of_an_account_share_its_rate() {
         let request = account
             .request(Method::POST, "/companies/search")
             .header("X-API-Key", key);
-        Answer::of(request.json(&json!({"limit": 1})).send().unwrap())
+        Answer::of(request.json(&json!({"limit": 1})))
     };
     assert_eq!(
         search(&account.key).expect(200).number("x-ratelimit-remaining"),
@@ -133,13 +127,7 @@ fn the_keys_of_an_account_share_its_rate() {
 #[test]
 fn without_a_credential_there_are_no_rate_headers() {
     let account = world().account();
-    let answer = Answer::of(
-        account
-            .request(Method::POST, "/people/search")
-            .json(&json!({}))
-            .send()
-            .unwrap(),
-    );
+    let answer = Answer::of(account.request(Method::POST, "/people/search").json(&json!({})));
     assert!(
         answer
             .refused(401, "INVALID_API_KEY")

@@ -11,7 +11,7 @@ fn post(account: &Account, kind: &str, media: Option<&str>, body: impl Into<Vec<
     if let Some(media) = media {
         request = request.header("Content-Type", media);
     }
-    Answer::of(request.body(body.into()).send().unwrap())
+    Answer::of(request.body(body.into()))
 }
 
 fn issues(account: &Account, body: &Value) -> Vec<String> {

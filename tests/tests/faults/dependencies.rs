@@ -157,7 +157,7 @@ fn whatever_befalls_a_service_few_wait_for_it_in_vain_and_the_others_go_on() {
 
             // What does not need it goes on: before, while and after others wait for it.
             let goes_on = || {
-                let _ = Answer::of(known.request(Method::GET, "/openapi.json").send().unwrap()).expect(200);
+                let _ = Answer::of(known.request(Method::GET, "/openapi.json")).expect(200);
                 if way.service == Service::Keys {
                     let answer = search(&known);
                     if known_at.elapsed() < KNOWN_FOR {

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use devstack::{Options, Part, Service};
 use proto::search::v1::import_record::Change;
-use system_tests::{World, company};
+use system_tests::{World, company, expect_another_version};
 
 pub(crate) use self::load::Load;
 use self::load::person;
@@ -129,6 +129,7 @@ impl Fleet {
 
     /// Of another version's binaries.
     pub(crate) fn of_version(binaries: &Path) -> Self {
+        expect_another_version();
         let options = Options::new().binaries(binaries.to_owned());
         Self::double(World::start(options))
     }

