@@ -4,6 +4,7 @@ mod bench;
 mod browser;
 mod cargo;
 mod check;
+mod clients;
 mod compose_env;
 mod docs;
 mod env;

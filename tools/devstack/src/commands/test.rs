@@ -12,7 +12,7 @@ use rand::rngs::SysRng;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::steps::Steps;
-use super::{browser, cargo, grpc, mcp, observability, test_containers, test_upgrade};
+use super::{browser, cargo, clients, grpc, mcp, observability, test_containers, test_upgrade};
 use crate::error::{Error, Tried as _};
 use crate::programs::{Need, provide};
 use crate::stack::{NESTED, Stack, reap_nested};
@@ -80,6 +80,10 @@ pub(super) struct Test {
     #[arg(long, group = "only", conflicts_with = "filter")]
     mcp: bool,
 
+    /// Only clients that others' programs generate from the OpenAPI document, in TypeScript and Python; gets these once
+    #[arg(long, group = "only", conflicts_with = "filter")]
+    clients: bool,
+
     /// The number that such a run has told, for the requests or the faults of that run
     #[arg(long, value_name = "NUMBER", requires = "size")]
     seed: Option<u32>,
@@ -112,6 +116,8 @@ impl Test {
             browser::programs()?
         } else if self.mcp {
             mcp::programs()?
+        } else if self.clients {
+            clients::programs()?
         } else {
             Vec::new()
         };
@@ -170,6 +176,9 @@ impl Test {
         if self.mcp {
             // The tests tell what the runner tells.
             command.args(["--test", "mcp", "--", "--ignored", "--nocapture"]);
+        }
+        if self.clients {
+            command.args(["--test", "clients", "--", "--ignored"]);
         }
         if let Some(binaries) = previous {
             command
