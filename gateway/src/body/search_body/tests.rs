@@ -31,32 +31,36 @@ fn every_property_goes_where_it_belongs() {
         "newBusiness": "yes", "infoUpdatedFrom": "2026-01-01", "infoUpdatedTo": "2026-02-01", "page": 2,
         "limit": 250, "sort": {"field": "name", "dir": "desc"}, "fields": ["name"],
     });
-    let expected = SearchQuery {
-        business_type: "a".into(),
-        location: "b".into(),
-        website: "c.example".into(),
-        website_status: WebsiteStatus::No.into(),
-        company_name: "d".into(),
-        company_domain: "e.example".into(),
-        business_email: "f@g.example".into(),
-        business_phone: "12345".into(),
-        description_keywords: "h".into(),
-        job_titles: vec!["i".into(), "j".into()],
-        exclude_keywords: "k".into(),
-        search_tags: vec!["l".into()],
-        new_business: NewBusiness::Yes.into(),
-        info_updated_from: "2026-01-01".into(),
-        info_updated_to: "2026-02-01".into(),
-        page: Some(2),
-        limit: Some(250),
-        cursor: None,
-        sort: Some(Sort {
-            field: SortField::Name.into(),
-            direction: SortDirection::Desc.into(),
-        }),
-        fields: vec!["name".into()],
+    let query = parse(body.to_string().as_bytes(), Company).unwrap();
+    for (text, expected) in [
+        (&query.business_type, "a"),
+        (&query.location, "b"),
+        (&query.website, "c.example"),
+        (&query.company_name, "d"),
+        (&query.company_domain, "e.example"),
+        (&query.business_email, "f@g.example"),
+        (&query.business_phone, "12345"),
+        (&query.description_keywords, "h"),
+        (&query.exclude_keywords, "k"),
+        (&query.info_updated_from, "2026-01-01"),
+        (&query.info_updated_to, "2026-02-01"),
+    ] {
+        assert_eq!(text, expected);
+    }
+    assert_eq!(query.job_titles, ["i", "j"]);
+    assert_eq!(query.search_tags, ["l"]);
+    assert_eq!(query.fields, ["name"]);
+    assert_eq!(query.website_status(), WebsiteStatus::No);
+    assert_eq!(query.new_business(), NewBusiness::Yes);
+    assert_eq!(
+        (query.page, query.limit, &query.cursor),
+        (Some(2), Some(250), &None)
+    );
+    let sort = Sort {
+        field: SortField::Name.into(),
+        direction: SortDirection::Desc.into(),
     };
-    assert_eq!(parse(body.to_string().as_bytes(), Company), Ok(expected));
+    assert_eq!(query.sort, Some(sort));
     assert_eq!(parse(b"{}", Person), Ok(SearchQuery::default()));
 }
 
