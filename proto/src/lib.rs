@@ -68,6 +68,7 @@ pub mod rate;
 pub mod record;
 pub mod search_properties;
 pub mod search_query;
+pub mod suggestions;
 pub mod violation;
 
 pub use names::RecordKind;

@@ -2,12 +2,12 @@
 //!
 //! Made from the record by [`crate::documents`], read by no one but an engine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use uuid::Uuid;
 
-use crate::plan::{KeyField, Kind, NumberField, OrderField, TextField};
+use crate::plan::{KeyField, Kind, NumberField, OrderField, SourceField, TextField};
 use crate::record::CompanyNumber;
 use crate::values::Values;
 
@@ -29,6 +29,8 @@ pub struct Document {
     pub numbers: BTreeMap<NumberField, i64>,
     /// Texts to order by that are there.
     pub orders: BTreeMap<OrderField, String>,
+    /// Each source field's texts, different from each other. They may be of no words.
+    pub sources: BTreeMap<SourceField, BTreeSet<String>>,
     /// The row as protobuf (`search.v1.Company` or `search.v1.Person`): all that is returned of the record, but its
     /// id, which a hit has beside it, and what depends on the request or the day. Never an e-mail address of a person.
     pub row: Bytes,

@@ -8,7 +8,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use proto::search::v1 as pb;
 
 use crate::document::Document;
-use crate::plan::{Flag, KeyField, Kind, NumberField, OrderField, TextField};
+use crate::plan::{Flag, KeyField, Kind, NumberField, OrderField, SourceField, TextField};
 use crate::record::{Company, CompanyNumber, Employee, Founded, Person, PlaceText};
 use crate::text::fold::fold;
 use crate::text::legal_forms::without_legal_forms;
@@ -37,6 +37,8 @@ pub struct Documents {
 pub struct Employer<'a> {
     company: &'a Company,
     place: Values,
+    /// What its place was made from.
+    place_source: String,
     /// Its name, to order by.
     name: Option<String>,
 }
@@ -53,6 +55,7 @@ impl Documents {
         parts.company_keys(company);
         let titles = people.iter().filter_map(|person| person.job_title.as_ref());
         let titles = titles.collect::<BTreeSet<_>>();
+        parts.source(SourceField::JobTitles, titles.iter().copied().cloned());
         let titles = titles
             .into_iter()
             .map(|title| self.title(title))
@@ -60,6 +63,8 @@ impl Documents {
         parts.text(TextField::JobTitles, Values::of_each(&titles));
         parts.text(TextField::Place, self.place(&company.place));
         let places = people.iter().map(|person| &person.place).collect::<HashSet<_>>();
+        let sources = std::iter::once(&company.place).chain(places.iter().copied());
+        parts.source(SourceField::Places, sources.map(place::source_text));
         let places = places.into_iter().map(|place| self.place(place));
         let places = places.collect::<BTreeSet<_>>();
         parts.text(TextField::PeoplePlaces, Values::of_each(&places));
@@ -82,6 +87,7 @@ impl Documents {
         Employer {
             company,
             place: self.place(&company.place),
+            place_source: place::source_text(&company.place),
             name: order_text(&company.name),
         }
     }
@@ -92,14 +98,22 @@ impl Documents {
         let mut parts = Parts::default();
         if let Some(title) = &person.job_title {
             parts.text(TextField::JobTitles, self.title(title));
+            parts.source(SourceField::JobTitles, [title.clone()]);
         }
+        let mut place_source = None;
         if let Some(employer) = employer {
             parts.company = employer.company.number;
             parts.text(TextField::Place, employer.place.clone());
+            place_source = Some(employer.place_source.clone());
             parts.order(OrderField::CompanyName, employer.name.clone());
         }
         // In place of the company's, if there is one.
-        parts.text(TextField::Place, self.place(&person.place));
+        let own_place = self.place(&person.place);
+        if !own_place.is_empty() {
+            place_source = Some(place::source_text(&person.place));
+        }
+        parts.text(TextField::Place, own_place);
+        parts.source(SourceField::Places, place_source);
         parts.number(
             NumberField::InfoUpdatedAt,
             Some(person.info_updated_at.timestamp_micros()),
@@ -130,6 +144,8 @@ impl Documents {
     }
 
     fn texts_of_company(&mut self, company: &Company, parts: &mut Parts) {
+        parts.source(SourceField::BusinessTypes, company.business_types.iter().cloned());
+        parts.source(SourceField::Tags, company.tags.iter().cloned());
         let name = words(&company.name);
         parts.text(
             TextField::CompanyName,
@@ -197,6 +213,7 @@ struct Parts {
     keys: BTreeMap<KeyField, Vec<String>>,
     numbers: BTreeMap<NumberField, i64>,
     orders: BTreeMap<OrderField, String>,
+    sources: BTreeMap<SourceField, BTreeSet<String>>,
 }
 
 impl Parts {
@@ -273,6 +290,14 @@ impl Parts {
         }
     }
 
+    fn source(&mut self, field: SourceField, texts: impl IntoIterator<Item = String>) {
+        let texts = texts.into_iter().filter(|text| !text.is_empty());
+        let texts = texts.collect::<BTreeSet<_>>();
+        if !texts.is_empty() {
+            self.sources.insert(field, texts);
+        }
+    }
+
     fn document(self, kind: Kind, id: uuid::Uuid, row: &impl prost::Message) -> Document {
         let Self {
             company,
@@ -280,6 +305,7 @@ impl Parts {
             keys,
             numbers,
             orders,
+            sources,
         } = self;
         Document {
             kind,
@@ -289,6 +315,7 @@ impl Parts {
             keys,
             numbers,
             orders,
+            sources,
             row: Bytes::from(row.encode_to_vec()),
         }
     }

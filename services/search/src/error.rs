@@ -18,6 +18,9 @@ pub enum SearchError {
     /// The index has not been built yet.
     #[error("the index has not been built yet")]
     NotBuilt,
+    /// What is suggested has not been counted yet.
+    #[error("what is suggested has not been counted yet")]
+    NotCounted,
     /// The time for the request ran out.
     #[error("the time for the request ran out")]
     DeadlineExceeded,

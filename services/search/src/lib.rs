@@ -24,6 +24,7 @@ pub mod recording;
 pub mod rows;
 pub mod search;
 pub mod store;
+pub mod suggest;
 pub mod text;
 pub mod values;
 pub mod workforce;

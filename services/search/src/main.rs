@@ -17,6 +17,7 @@ use search::place::gazetteer::Gazetteer;
 use search::recording::Recorder;
 use search::search::Search;
 use search::store::{Store, schema};
+use search::suggest::Suggest;
 
 /// Documents are many small allocations, made on one thread and dropped on another: the system's allocator takes a fifth
 /// of the time of a rebuild for them, and keeps more memory. Huge pages are off: to clear them took as long again.
@@ -64,13 +65,17 @@ impl Service for SearchProcess {
         shutdown.spawn_critical("pruning", Arc::clone(&feed).prune());
         shutdown.spawn_critical("observing", Arc::clone(&feed).observe());
 
+        let suggest = Suggest::new(config.search.concurrency, config.search.timeout);
+        let counting = suggest.clone().follow(Arc::clone(&index), shutdown.clone());
+        shutdown.spawn_critical("suggestions", counting);
         let search = Search::new(store.clone(), index, built, config.search, ambient.clone());
         let recorder = Recorder {
             store,
             ambient,
             shutdown,
         };
-        let service = grpc::service(SearchApi { search }, RecordApi { recorder }, IndexApi { feed });
+        let search = SearchApi { search, suggest };
+        let service = grpc::service(search, RecordApi { recorder }, IndexApi { feed });
         grpc_server::serve(process, config.grpc, service).await
     }
 

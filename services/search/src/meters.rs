@@ -13,6 +13,7 @@ pub(crate) const INDEX_BYTES: &str = "search_index_bytes";
 pub(crate) const INDEX_DOCUMENTS: &str = "search_index_documents";
 pub(crate) const INDEX_MERGES: &str = "search_index_merges";
 pub(crate) const INDEX_SEGMENTS: &str = "search_index_segments";
+pub(crate) const SUGGESTIONS_SECONDS: &str = "search_suggestions_duration_seconds";
 
 /// Describes them all, and begins to count.
 pub fn describe() {
@@ -54,5 +55,9 @@ pub fn describe() {
     metrics::describe_histogram!(
         ENGINE_SECONDS,
         "Searches in the index, without what is around them."
+    );
+    metrics::describe_histogram!(
+        SUGGESTIONS_SECONDS,
+        "Countings of what is suggested; a tenth of the time at most is spent on them."
     );
 }

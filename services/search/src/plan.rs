@@ -102,6 +102,20 @@ pub enum OrderField {
     CompanyName,
 }
 
+/// A column of texts as a record's source writes them: what suggestions are made of ([`crate::suggest`]), and no search
+/// looks at. Many values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SourceField {
+    /// The company's business types. Companies only.
+    BusinessTypes,
+    /// The company's tags. Companies only.
+    Tags,
+    /// What [`TextField::JobTitles`] was made from.
+    JobTitles,
+    /// What [`TextField::Place`] and [`TextField::PeoplePlaces`] were made from, as [`crate::place::source_text`] has it.
+    Places,
+}
+
 /// One place in a text: the terms, any of which may stand there.
 pub type Slot = Vec<String>;
 
@@ -124,6 +138,19 @@ impl InValue {
         match self {
             Self::Phrase(phrase) => phrase.len(),
             Self::All(parts) | Self::Any(parts) => parts.iter().map(Self::words).sum(),
+        }
+    }
+
+    /// Whether it holds in the value of these slots.
+    #[must_use]
+    pub fn holds_in(&self, value: &[Slot]) -> bool {
+        match self {
+            Self::Phrase(phrase) => value.windows(phrase.len().max(1)).any(|slots| {
+                let stands = |(slot, asked): (&Slot, &Slot)| asked.iter().any(|term| slot.contains(term));
+                slots.iter().zip(phrase).all(stands)
+            }),
+            Self::All(parts) => parts.iter().all(|part| part.holds_in(value)),
+            Self::Any(parts) => parts.iter().any(|part| part.holds_in(value)),
         }
     }
 }

@@ -430,7 +430,8 @@ fn total(hits: &Hits) -> i64 {
     i64::try_from(hits.total).unwrap_or(i64::MAX)
 }
 
-async fn within<T>(
+/// The work's result, if it is there by then.
+pub(crate) async fn within<T>(
     deadline: Instant,
     work: impl Future<Output = Result<T, SearchError>>,
 ) -> Result<T, SearchError> {

@@ -13,6 +13,7 @@ use super::merges::Merging;
 use super::schema::Fields;
 use super::search::{Searchers, search};
 use super::settings::IndexSettings;
+use super::sources::Snapshot;
 use super::threads::Threads;
 use crate::document::{Change, Document};
 use crate::plan::{EngineError, Hits, Kind, Plan, Stop};
@@ -260,12 +261,18 @@ impl Generation {
     }
 
     pub(super) fn search(&self, plan: &Plan, stop: &Stop, threads: &Threads) -> Result<Hits, EngineError> {
-        let searchers = self
-            .searchers
+        search(&self.searchers(), &self.fields, plan, stop, threads)
+    }
+
+    pub(super) fn snapshot(&self) -> Snapshot {
+        Snapshot(self.searchers())
+    }
+
+    fn searchers(&self) -> Searchers {
+        self.searchers
             .read()
             .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        search(&searchers, &self.fields, plan, stop, threads)
+            .clone()
     }
 
     /// Does some writing. What fails, or panics, leaves the state of the last commit behind: of a writer that has

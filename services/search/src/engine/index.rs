@@ -9,6 +9,7 @@ use super::generation::{Generation, IndexStatus};
 use super::merges::Merging;
 use super::place::{Place, Turn};
 use super::settings::IndexSettings;
+use super::sources::Snapshot;
 use super::threads::Threads;
 use crate::document::Change;
 use crate::plan::{Engine, EngineError, Hits, Plan, Stop};
@@ -20,6 +21,15 @@ pub struct Index {
     settings: IndexSettings,
     threads: Threads,
     current: RwLock<Serving>,
+}
+
+/// A commit of an index: another one has another number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Committed {
+    /// Number of the generation.
+    generation: u64,
+    /// The position of the change feed.
+    pub position: i64,
 }
 
 /// What opening an index found.
@@ -128,6 +138,22 @@ impl Index {
     #[must_use]
     pub fn position(&self) -> Option<i64> {
         self.current().generation.position()
+    }
+
+    /// Which commit it is at; none before the first.
+    #[must_use]
+    pub fn committed(&self) -> Option<Committed> {
+        let Serving { number, generation } = self.current();
+        Some(Committed {
+            generation: number,
+            position: generation.position()?,
+        })
+    }
+
+    /// What is committed now, to be gone through.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        self.current().generation.snapshot()
     }
 
     /// What is in the index.

@@ -38,6 +38,8 @@
 //!
 //! Rows are read from the document store and unpacked (`rows`), for the hits alone.
 //!
+//! Beside the searches, the records' texts as their sources write them can be gone through (`sources`), for suggestions.
+//!
 //! Conditions are walked by recursion, to the depth that the planner gives them, which does not depend on what a
 //! caller sends. There is no query text, no automaton and no floating point anywhere.
 
@@ -57,6 +59,7 @@ mod score;
 mod search;
 mod segment;
 mod settings;
+mod sources;
 mod threads;
 mod tokens;
 mod top;
@@ -65,6 +68,7 @@ mod words;
 
 pub use error::{IndexError, Unreadable};
 pub use generation::{Generation, IndexStatus, KindStatus};
-pub use index::{Index, Opened, Rebuild, Unusable};
+pub use index::{Committed, Index, Opened, Rebuild, Unusable};
 pub use merges::Merging;
 pub use settings::IndexSettings;
+pub use sources::{RecordSources, Snapshot, Sources};

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::rows;
 use super::tokens::TOKENIZER;
 use crate::document::Document;
-use crate::plan::{KeyField, Kind, NumberField, OrderField, TextField};
+use crate::plan::{KeyField, Kind, NumberField, OrderField, SourceField, TextField};
 
 /// Column of the id's upper half, as a number that compares as its bytes do.
 pub(super) const ID_HIGH: &str = "id_high";
@@ -45,6 +45,12 @@ const NUMBERS: [NumberField; 3] = [
     NumberField::EmployeeCount,
 ];
 const ORDERS: [OrderField; 3] = [OrderField::Name, OrderField::JobTitle, OrderField::CompanyName];
+const SOURCES: [SourceField; 4] = [
+    SourceField::BusinessTypes,
+    SourceField::Tags,
+    SourceField::JobTitles,
+    SourceField::Places,
+];
 
 // Fields are looked up by the place of their names in the enumerations.
 const _: () = {
@@ -66,6 +72,11 @@ const _: () = {
     index = 0;
     while index < ORDERS.len() {
         assert!(ORDERS[index] as usize == index);
+        index += 1;
+    }
+    index = 0;
+    while index < SOURCES.len() {
+        assert!(SOURCES[index] as usize == index);
         index += 1;
     }
 };
@@ -112,6 +123,16 @@ pub(super) const fn order_name(field: OrderField) -> &'static str {
     }
 }
 
+/// Column of texts as sources write them.
+pub(super) const fn source_name(field: SourceField) -> &'static str {
+    match field {
+        SourceField::BusinessTypes => "source_business_types",
+        SourceField::Tags => "source_tags",
+        SourceField::JobTitles => "source_job_titles",
+        SourceField::Places => "source_places",
+    }
+}
+
 /// Whether the field of a document of this kind has many values. Where it has one, its words may stand beyond
 /// [`MAX_SLOTS`](crate::values::MAX_SLOTS), and positions tell no values.
 pub(super) const fn has_many_values(kind: Kind, field: TextField) -> bool {
@@ -137,6 +158,7 @@ pub(super) struct Fields {
     keys: [Field; KEYS.len()],
     numbers: [Field; NUMBERS.len()],
     orders: [Field; ORDERS.len()],
+    sources: [Field; SOURCES.len()],
 }
 
 impl Fields {
@@ -160,8 +182,9 @@ impl Fields {
         let texts = TEXTS.map(|field| schema.add_text_field(text_name(field), text.clone()));
         let keys = KEYS.map(|field| schema.add_text_field(key_name(field), key.clone()));
         let numbers = NUMBERS.map(|field| schema.add_i64_field(number_name(field), number.clone()));
-        let orders = ORDERS
-            .map(|field| schema.add_text_field(order_name(field), TextOptions::default().set_fast("raw")));
+        let column = || TextOptions::default().set_fast("raw");
+        let orders = ORDERS.map(|field| schema.add_text_field(order_name(field), column()));
+        let sources = SOURCES.map(|field| schema.add_text_field(source_name(field), column()));
         Self {
             schema: schema.build(),
             id,
@@ -173,6 +196,7 @@ impl Fields {
             keys,
             numbers,
             orders,
+            sources,
         }
     }
 
@@ -216,6 +240,11 @@ impl Fields {
         }
         for (field, text) in &document.orders {
             out.add_text(self.orders[*field as usize], text);
+        }
+        for (field, texts) in &document.sources {
+            for text in texts {
+                out.add_text(self.sources[*field as usize], text);
+            }
         }
         out
     }

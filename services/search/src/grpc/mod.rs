@@ -55,7 +55,8 @@ fn scope_of(path: &str) -> Option<Scope> {
         | "SearchService/CountCompanies"
         | "SearchService/CountPeople"
         | "SearchService/ExplainCompanies"
-        | "SearchService/ExplainPeople" => Some(Scope::Search),
+        | "SearchService/ExplainPeople"
+        | "SearchService/Suggest" => Some(Scope::Search),
         "RecordService/Import"
         | "RecordService/RevealEmail"
         | "IndexService/GetIndexStatus"
@@ -82,6 +83,7 @@ impl From<SearchError> for Status {
             SearchError::Invalid(violations) => violation::to_status(violations),
             SearchError::NoSuchPerson => ErrorCode::NotFound.status("There is no such person"),
             SearchError::NotBuilt => ErrorCode::Unavailable.status("The index is still being built"),
+            SearchError::NotCounted => ErrorCode::Unavailable.status("Suggestions are still being counted"),
             SearchError::DeadlineExceeded => ErrorCode::Timeout.status("The search took longer than it may"),
             SearchError::Draining | SearchError::Feed(FeedError::Draining) => {
                 ErrorCode::Unavailable.status("The service is about to stop")

@@ -6,6 +6,7 @@ use proto::search::v1::{
     CountCompaniesRequest, CountCompaniesResponse, CountPeopleRequest, CountPeopleResponse,
     ExplainCompaniesRequest, ExplainCompaniesResponse, ExplainPeopleRequest, ExplainPeopleResponse,
     SearchCompaniesRequest, SearchCompaniesResponse, SearchPeopleRequest, SearchPeopleResponse,
+    SuggestRequest, SuggestResponse,
 };
 use runtime::grpc_server::deadline;
 use tonic::{Request, Response, Status};
@@ -14,11 +15,14 @@ use super::read_account;
 use crate::error::SearchError;
 use crate::plan::Kind;
 use crate::search::Search;
+use crate::suggest::Suggest;
 
 /// The methods.
 pub struct SearchApi {
-    /// What answers them.
+    /// What answers searches.
     pub search: Search,
+    /// What answers requests for suggestions.
+    pub suggest: Suggest,
 }
 
 #[tonic::async_trait]
@@ -93,6 +97,13 @@ impl SearchService for SearchApi {
         Ok(Response::new(ExplainPeopleResponse {
             explanation: Some(explanation),
         }))
+    }
+
+    async fn suggest(&self, request: Request<SuggestRequest>) -> Result<Response<SuggestResponse>, Status> {
+        let deadline = deadline(request.metadata());
+        Ok(Response::new(
+            self.suggest.suggest(request.get_ref(), deadline).await?,
+        ))
     }
 }
 

@@ -237,18 +237,21 @@ impl Gazetteer {
         self.named(&other).filter_map(city)
     }
 
+    /// Shows all names of all places. They are not kept: the files are read anew, which takes some tenths of a second.
+    pub fn each_name(mut show: impl FnMut(Entity, &str)) {
+        let texts = Texts::unzip();
+        for (name, entity) in Reader::read(&texts).called {
+            show(entity, name);
+        }
+    }
+
     fn read() -> Self {
         let texts = Texts::unzip();
-        let mut reader = Reader::default();
-        reader.countries(&texts.country_names);
-        reader.regions(&texts.region_names);
-        reader.places(&texts.places, &texts.city_names);
-        reader.small_places(&texts.small_places);
         let Reader {
             mut gazetteer,
             called,
             ..
-        } = reader;
+        } = Reader::read(&texts);
         gazetteer.names.extend(hash_names(&called));
         gazetteer.names.sort_unstable();
         gazetteer.names.dedup();
@@ -403,6 +406,15 @@ impl Default for Reader<'_> {
 }
 
 impl<'a> Reader<'a> {
+    fn read(texts: &'a Texts) -> Self {
+        let mut reader = Self::default();
+        reader.countries(&texts.country_names);
+        reader.regions(&texts.region_names);
+        reader.places(&texts.places, &texts.city_names);
+        reader.small_places(&texts.small_places);
+        reader
+    }
+
     fn name(&mut self, name: &'a str, entity: Entity) {
         self.called.push((name, entity));
     }

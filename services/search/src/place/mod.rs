@@ -9,6 +9,8 @@
 //! words.
 
 pub mod gazetteer;
+pub mod names;
+pub mod naming;
 
 use gazetteer::{CityId, CountryId, Entity, Gazetteer, RegionId, name_key};
 use proto::alternatives::{Separator, split};
@@ -80,6 +82,41 @@ pub fn asked_places(location: &str) -> Option<InValue> {
         alternatives.iter().filter_map(|text| alternative(text)).collect(),
         InValue::Any,
     )
+}
+
+/// Separates city, region and country in [`source_text`]. It separates words as well, so that a name that holds it has the
+/// same words with a space in its place.
+const SOURCE_PART: char = '\u{1f}';
+
+/// A place as its source has it, as one text; empty if nothing is known of it.
+#[must_use]
+pub fn source_text(place: &PlaceText) -> String {
+    if place.is_empty() {
+        return String::new();
+    }
+    let parts = [&place.city, &place.region, &place.country].map(|part| {
+        let part = part.as_deref().unwrap_or_default();
+        part.replace(SOURCE_PART, " ")
+    });
+    parts.join("\u{1f}")
+}
+
+/// The place of a [`source_text`].
+#[must_use]
+pub fn of_source_text(text: &str) -> PlaceText {
+    let mut parts = text.split(SOURCE_PART);
+    let mut part = || parts.next().filter(|part| !part.is_empty()).map(str::to_owned);
+    PlaceText {
+        city: part(),
+        region: part(),
+        country: part(),
+    }
+}
+
+/// What the gazetteer makes of a record's place: all that it may be, and what that lies in.
+#[must_use]
+pub fn entities(place: &PlaceText) -> Vec<Entity> {
+    Resolved::of(place).entities().collect()
 }
 
 /// All parts of one alternative.

@@ -109,6 +109,7 @@ fn document() -> impl Strategy<Value = Document> {
                     keys,
                     numbers,
                     orders,
+                    sources: BTreeMap::new(),
                     row,
                 }
             },

@@ -50,6 +50,7 @@ pub(crate) fn document(kind: Kind, number: u8) -> Document {
         keys: BTreeMap::new(),
         numbers: BTreeMap::from([(NumberField::InfoUpdatedAt, i64::from(number))]),
         orders: BTreeMap::new(),
+        sources: BTreeMap::new(),
         row: Bytes::copy_from_slice(&[number]),
     }
 }

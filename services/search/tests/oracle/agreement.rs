@@ -26,6 +26,7 @@ use crate::made::records::changes;
 use crate::made::requests::{Request, request, reveals};
 use crate::order::applied_sort;
 use crate::scan::Oracle;
+use crate::suggestions;
 
 /// Requests to each state of the world.
 const REQUESTS_A_ROUND: u32 = 100;
@@ -334,4 +335,21 @@ async fn the_service_agrees_with_the_oracle(pool: PgPool) {
         met > cases / 2,
         "only {met} of {cases} requests were met by a record"
     );
+}
+
+/// Three worlds, each a change of the one before.
+#[sqlx::test]
+async fn suggestions_agree_with_the_oracle(pool: PgPool) {
+    let mut world = World {
+        served: serve(&pool).await,
+        pool,
+        oracle: Oracle::default(),
+        met: AtomicU32::new(0),
+    };
+    for round in 0..3 {
+        let mut runner = runner(setting("DS_TEST__ORACLE_SEED", 1), round, 1);
+        let count = if round == 0 { FIRST_CHANGES } else { MORE_CHANGES };
+        world.change(one(&mut runner, &changes(count))).await;
+        suggestions::agree(&world.served, &world.oracle).await;
+    }
 }

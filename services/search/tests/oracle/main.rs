@@ -24,6 +24,7 @@ mod plural;
 #[path = "../engine/reference.rs"]
 mod reference;
 mod scan;
+mod suggestions;
 mod table;
 mod text;
 mod titles;

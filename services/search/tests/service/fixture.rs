@@ -28,6 +28,7 @@ use search::grpc::{self, IndexApi, RecordApi, SearchApi};
 use search::recording::Recorder;
 use search::search::Search;
 use search::store::Store;
+use search::suggest::Suggest;
 use sqlx::PgPool;
 use tempfile::TempDir;
 use tonic::service::Interceptor;
@@ -123,6 +124,9 @@ pub(crate) async fn serve(pool: &PgPool) -> Served {
     );
     let built = readiness.condition("the index is built");
     shutdown.spawn_critical("feed", Arc::clone(&feed).run(built.clone()));
+    let suggest = Suggest::new(config.search.concurrency, config.search.timeout);
+    let counting = suggest.clone().follow(Arc::clone(&index), shutdown.clone());
+    shutdown.spawn_critical("suggestions", counting);
     let search = Search::new(store.clone(), index, built, config.search, ambient.clone());
     let domain = search.clone();
     let recorder = Recorder {
@@ -130,7 +134,8 @@ pub(crate) async fn serve(pool: &PgPool) -> Served {
         ambient: ambient.clone(),
         shutdown: shutdown.clone(),
     };
-    let service = grpc::service(SearchApi { search }, RecordApi { recorder }, IndexApi { feed });
+    let search = SearchApi { search, suggest };
+    let service = grpc::service(search, RecordApi { recorder }, IndexApi { feed });
     let socket = process::bind(([127, 0, 0, 1], 0).into()).unwrap();
     let address = format!("http://{}", socket.local_addr().unwrap());
     let process = Process::new(socket, ambient.clone(), readiness.clone(), shutdown.clone());

@@ -9,3 +9,4 @@ mod paging;
 mod process;
 mod reveals;
 mod rows;
+mod suggestions;
