@@ -10,9 +10,10 @@ use proto::keys::v1::{Rate, SetRateRequest};
 use proto::search::v1::import_record::Change;
 use proto::search::v1::index_service_client::IndexServiceClient;
 use proto::search::v1::record_service_client::RecordServiceClient;
+use proto::search::v1::search_service_client::SearchServiceClient;
 use proto::search::v1::{
     CompanyRecord, GetIndexStatusRequest, ImportRecord, ImportRequest, ImportResponse, PersonRecord,
-    RevealEmailRequest,
+    RevealEmailRequest, SuggestRequest, Vocabulary,
 };
 use tokio::runtime::Runtime;
 use tonic::metadata::{Ascii, MetadataValue};
@@ -45,6 +46,7 @@ pub struct Operator {
     keys: KeyServiceClient<OperatorChannel>,
     records: RecordServiceClient<OperatorChannel>,
     index: IndexServiceClient<OperatorChannel>,
+    search: SearchServiceClient<OperatorChannel>,
 }
 
 impl Operator {
@@ -66,6 +68,7 @@ impl Operator {
             keys: KeyServiceClient::new(channel(&environment.keys_grpc)),
             records: RecordServiceClient::new(channel(&environment.search_grpc)),
             index: IndexServiceClient::new(channel(&environment.search_grpc)),
+            search: SearchServiceClient::new(channel(&environment.search_grpc)),
             runtime,
         }
     }
@@ -195,6 +198,30 @@ impl Operator {
                     Instant::now() < deadline,
                     "{position} is not searchable: {status:?}"
                 );
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        });
+    }
+
+    /// Waits until what is suggested has been counted as of what searches see now.
+    ///
+    /// # Panics
+    /// If that is not so within a minute.
+    pub fn wait_suggested(&self) {
+        let position = self.position();
+        let deadline = Instant::now() + PATIENCE;
+        let request = SuggestRequest {
+            vocabulary: Vocabulary::Tags.into(),
+            q: "a".to_owned(),
+            limit: None,
+        };
+        self.block_on(async {
+            loop {
+                let answer = self.search.clone().suggest(request.clone()).await;
+                match answer {
+                    Ok(answer) if answer.get_ref().position >= position => return,
+                    answer => assert!(Instant::now() < deadline, "{position} is not counted: {answer:?}"),
+                }
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         });

@@ -25,7 +25,7 @@ struct Offer {
 }
 
 /// The tools.
-const TOOLS: [Offer; 7] = [
+const TOOLS: [Offer; 8] = [
     Offer {
         name: "search_people",
         title: "Search people",
@@ -66,6 +66,12 @@ const TOOLS: [Offer; 7] = [
         name: "get_credits",
         title: "Balance and ledger",
         operation: "getCredits",
+        charge: None,
+    },
+    Offer {
+        name: "suggest",
+        title: "Suggest values",
+        operation: "suggest",
         charge: None,
     },
 ];

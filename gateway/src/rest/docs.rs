@@ -63,7 +63,7 @@ const fn guide(path: &'static str, text: &'static str) -> File {
     }
 }
 
-const FILES: [File; 11] = [
+const FILES: [File; 12] = [
     File {
         path: "/page.js",
         media_type: "text/javascript; charset=utf-8",
@@ -85,6 +85,10 @@ const FILES: [File; 11] = [
     ),
     guide("/guides/filters.md", include_str!("../../docs/guides/filters.md")),
     guide("/guides/places.md", include_str!("../../docs/guides/places.md")),
+    guide(
+        "/guides/suggestions.md",
+        include_str!("../../docs/guides/suggestions.md"),
+    ),
     guide("/guides/paging.md", include_str!("../../docs/guides/paging.md")),
     guide("/guides/credits.md", include_str!("../../docs/guides/credits.md")),
     guide("/guides/limits.md", include_str!("../../docs/guides/limits.md")),

@@ -12,6 +12,7 @@ pub mod llms;
 pub mod openapi;
 pub mod query_string;
 pub mod search;
+pub mod suggest;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,6 +84,7 @@ pub fn router(gateway: Gateway) -> Router {
         .route("/people/explain", post(explain::people))
         .route("/companies/explain", post(explain::companies))
         .route("/credits", get(credits::show))
+        .route("/suggest/{vocabulary}", get(suggest::suggest))
         .route("/keys", get(keys::list).post(keys::create))
         .route("/keys/{id}", patch(keys::rename).delete(keys::revoke))
         .route("/keys/{id}/regenerate", post(keys::regenerate))

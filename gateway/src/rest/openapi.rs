@@ -12,6 +12,7 @@
 
 mod bounds;
 mod examples;
+mod parameters;
 mod responses;
 mod schemas;
 
@@ -28,10 +29,8 @@ use proto::error_code::ErrorCode::{
 use proto::search_query::{MAX_ITEM_CHARS, MAX_ITEMS, MAX_PAGED_RECORDS, MAX_TERMS, MAX_TEXT_CHARS};
 use serde_json::{Map, Value, json};
 
-use self::bounds::Bound;
-use super::{BASE_PATH, credits};
+use super::BASE_PATH;
 use crate::body::json::MAX_DEPTH;
-use crate::credits::{IDEMPOTENCY_KEY_NAME, MAX_KEY_CHARS};
 use crate::server::{MAX_HEAD_BYTES, MAX_HEADERS};
 
 /// Version of OpenAPI.
@@ -130,6 +129,7 @@ impl Operation {
     fn query_parameters(&self) -> &'static [&'static str] {
         match self.id {
             "getCredits" => &["CreditsLimit", "CreditsCursor"],
+            "suggest" => &["SuggestTyped", "SuggestLimit"],
             _ => &[],
         }
     }
@@ -173,7 +173,7 @@ const FREE_ERRORS: &[ErrorCode] = &[
 const EITHER: &[&str] = &["ApiKeyHeader", "ApiKeyBearer", "SessionJwt"];
 
 /// Every operation.
-const OPERATIONS: [Operation; 13] = [
+const OPERATIONS: [Operation; 14] = [
     Operation {
         id: "searchPeople",
         method: "post",
@@ -268,6 +268,28 @@ const OPERATIONS: [Operation; 13] = [
             ValidationError,
             InvalidApiKey,
             InvalidToken,
+            MethodNotAllowed,
+            RateLimitExceeded,
+            Internal,
+            Unavailable,
+            Timeout,
+        ],
+    },
+    Operation {
+        id: "suggest",
+        method: "get",
+        path: "/suggest/{vocabulary}",
+        tag: "Search",
+        summary: "Suggest values",
+        description: "Tells what the beginning of a text may become, among all places, business types, job titles or \
+                      tags that records have, typing errors allowed, and how many a search would find; some seconds \
+                      behind while records change. Free of charge; it counts against the rate.",
+        security: API_KEY,
+        body: None,
+        success: ("200", "Suggestions, the best first.", "SuggestResponse"),
+        errors: &[
+            ValidationError,
+            InvalidApiKey,
             MethodNotAllowed,
             RateLimitExceeded,
             Internal,
@@ -458,7 +480,7 @@ fn build() -> Value {
                                     configuration, never the token's own word.",
                 },
             },
-            "parameters": parameters(),
+            "parameters": parameters::all(),
             "headers": responses::headers(),
             "responses": responses::errors(),
             "schemas": schemas::all(),
@@ -471,6 +493,9 @@ fn describe(operation: &Operation) -> Value {
     let mut parameters = vec![json!({"$ref": "#/components/parameters/XRequestId"})];
     if operation.path.contains("{id}") {
         parameters.insert(0, json!({"$ref": "#/components/parameters/KeyId"}));
+    }
+    if operation.path.contains("{vocabulary}") {
+        parameters.insert(0, json!({"$ref": "#/components/parameters/Vocabulary"}));
     }
     if is_charged {
         parameters.push(json!({"$ref": "#/components/parameters/IdempotencyKey"}));
@@ -516,42 +541,6 @@ fn describe(operation: &Operation) -> Value {
         });
     }
     described
-}
-
-fn parameters() -> Value {
-    json!({
-        "KeyId": {
-            "name": "id", "in": "path", "required": true,
-            "description": "Id of a key. One that is malformed or another account's is as unknown as any other.",
-            "schema": {"type": "string", "format": "uuid", "maxLength": examples::KEY_ID.len()},
-            "example": examples::KEY_ID,
-        },
-        "XRequestId": {
-            "name": "X-Request-Id", "in": "header", "required": false,
-            "description": "The caller's own id of the request. One of another form is replaced, not refused.",
-            "schema": {"type": "string"},
-            "example": examples::REQUEST_ID,
-        },
-        "IdempotencyKey": {
-            "name": IDEMPOTENCY_KEY_NAME, "in": "header", "required": false,
-            "description": "Marks repeats of the same request, which are answered anew but charged once. Kept for 24 \
-                            hours, for the account and the operation.",
-            "schema": Bound::Form("^[ -~]+$", MAX_KEY_CHARS).schema(),
-            "example": "4f1d7c1e-order-7",
-        },
-        "CreditsLimit": {
-            "name": credits::LIMIT, "in": "query", "required": false,
-            "description": format!("Entries a page; {} unless given.", credits::DEFAULT_LIMIT),
-            "schema": Bound::Integer(1, credits::MAX_LIMIT.into()).schema(),
-            "example": 10,
-        },
-        "CreditsCursor": {
-            "name": credits::CURSOR, "in": "query", "required": false,
-            "description": "`nextCursor` of the page before.",
-            "schema": bounds::ENTRY_CURSOR.schema(),
-            "example": "17",
-        },
-    })
 }
 
 #[cfg(test)]

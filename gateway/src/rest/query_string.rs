@@ -60,9 +60,11 @@ impl QueryString {
         None
     }
 
-    /// Notes a problem that the operation itself has found.
+    /// Notes a problem that the operation itself has found, unless one of the same parameter has been told.
     pub fn refuse(&mut self, violation: Violation) {
-        self.found.push(violation);
+        if !self.found.iter().any(|told| told.path == violation.path) {
+            self.found.push(violation);
+        }
     }
 
     /// Everything that is wrong, if something is.

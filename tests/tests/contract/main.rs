@@ -20,4 +20,5 @@ mod responses;
 mod rows;
 mod sorting_paging;
 mod statement;
+mod suggest;
 mod validation;

@@ -191,6 +191,14 @@ fn what_is_free_answers_what_rest_answers_and_takes_nothing() {
         account.get("/credits?limit=1").expect(200).body["data"]
     );
     assert_eq!(told["data"]["balance"], 5);
+    world().operator.wait_suggested();
+    let asked = json!({"vocabulary": "jobTitles", "q": format!("{} a&b", world().word())});
+    let (told, is_error) = call(&account, "suggest", &asked);
+    assert!(!is_error, "{told}");
+    assert_eq!(told["data"], json!({"suggestions": []}));
+    let (told, is_error) = call(&account, "suggest", &json!({"vocabulary": "titles"}));
+    assert!(is_error);
+    assert_eq!(told["issues"].as_array().unwrap().len(), 2, "{told}");
     let (told, is_error) = call(&account, "get_credits", &json!({"limit": 0, "until": "x"}));
     assert!(is_error);
     assert_eq!(told["issues"].as_array().unwrap().len(), 2, "{told}");

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use proto::search::v1::{CompanyRecord, PersonRecord};
 use serde_json::{Value, json};
-use system_tests::{Set, company, person};
+use system_tests::{Set, company, person, world};
 
 use crate::guide::steps;
 use crate::programs;
@@ -81,6 +81,7 @@ fn has_the_form_of(told: &Value, got: &Value, path: &str) {
 #[ignore = "needs programs that ./dev test --docs gets"]
 fn docs_what_the_guides_say_to_type_is_answered_as_they_say() {
     let account = siemens_and_ada().account;
+    world().operator.wait_suggested();
     let mut typed = 0;
     for entry in fs::read_dir(root().join("gateway/docs/guides")).unwrap() {
         let guide = entry.unwrap().path();

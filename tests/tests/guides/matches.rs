@@ -4,9 +4,11 @@
 use std::fs;
 use std::path::Path;
 
-use proto::search::v1::{CompanyRecord, PersonRecord};
+use devstack::Options;
+use proto::search::v1::import_record::Change;
+use proto::search::v1::{CompanyRecord, DeleteCompany, DeletePerson, PersonRecord};
 use serde_json::{Value, json};
-use system_tests::{Set, company, person, timestamp};
+use system_tests::{Account, Set, World, company, person, timestamp};
 
 /// A value that stands for having none.
 const NONE: &str = "(none)";
@@ -24,15 +26,22 @@ fn quoted(cell: &str) -> Vec<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// The lines of the table that has this head.
-fn lines(guide: &str, head: &str, filter: Option<&str>) -> Vec<Line> {
+/// What stands in backticks in each cell of the table that has this head.
+fn table(guide: &str, head: &str) -> Vec<Vec<Vec<String>>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../gateway/docs/guides/{guide}.md"));
     let text = fs::read_to_string(path).unwrap();
     let rows = text.lines().skip_while(|line| *line != head).skip(2);
-    let mut of = filter.map(str::to_owned);
     rows.take_while(|line| line.starts_with('|'))
-        .map(|row| {
-            let mut cells = row.trim_matches('|').split('|').map(quoted).collect::<Vec<_>>();
+        .map(|row| row.trim_matches('|').split('|').map(quoted).collect())
+        .collect()
+}
+
+/// The lines of the table that has this head.
+fn lines(guide: &str, head: &str, filter: Option<&str>) -> Vec<Line> {
+    let mut of = filter.map(str::to_owned);
+    table(guide, head)
+        .into_iter()
+        .map(|mut cells| {
             if filter.is_none() {
                 of = cells.remove(0).pop().or(of.take());
             }
@@ -140,4 +149,63 @@ fn places_find_what_their_guide_says_and_nothing_that_it_denies() {
     let lines = lines("places", "| you send | finds | does not find |", Some("location"));
     assert!(lines.len() > 10, "the table is read");
     lines.iter().for_each(holds);
+}
+
+/// What is suggested for what is typed, among records with these values and nothing else.
+fn suggested(world: &World, account: &Account, vocabulary: &str, typed: &str) -> Vec<String> {
+    world.operator.wait_suggested();
+    let typed = typed.replace(' ', "%20");
+    let answer = account
+        .get(&format!("/suggest/{vocabulary}?q={typed}"))
+        .expect(200);
+    let suggestions = answer.body["data"]["suggestions"].as_array().unwrap();
+    let values = suggestions
+        .iter()
+        .map(|suggestion| suggestion["value"].as_str().unwrap());
+    values.map(str::to_owned).collect()
+}
+
+#[test]
+fn what_is_suggested_is_what_the_guide_says() {
+    // Nothing else is to be there: the guide's values are words that other tests use too.
+    let world = World::start(Options::new());
+    let account = world.account();
+    let table = table(
+        "suggestions",
+        "| vocabulary | records have | you type | suggested |",
+    );
+    assert!(table.len() > 8, "the table is read");
+    let mut before: Vec<Change> = Vec::new();
+    let mut of = String::new();
+    for row in table {
+        let [vocabulary, held, typed, expected] = row.try_into().unwrap();
+        of = vocabulary.into_iter().next().unwrap_or(of);
+        let filter = match of.as_str() {
+            "places" => "location",
+            "businessTypes" => "businessType",
+            "tags" => "searchTags",
+            other => other,
+        };
+        let mut changes = std::mem::take(&mut before);
+        for (number, value) in held.iter().enumerate() {
+            let (company, person) = record(filter, &number.to_string(), value);
+            before.push(Change::DeleteCompany(DeleteCompany {
+                external_id: company.external_id.clone(),
+            }));
+            before.extend(person.iter().map(|person| {
+                Change::DeletePerson(DeletePerson {
+                    external_id: person.external_id.clone(),
+                })
+            }));
+            changes.push(Change::Company(company));
+            changes.extend(person.map(Change::Person));
+        }
+        world.operator.import(changes);
+        assert_eq!(
+            suggested(&world, &account, &of, &typed[0]),
+            expected,
+            "{of}: {}",
+            typed[0]
+        );
+    }
 }

@@ -12,6 +12,7 @@ use proto::search_properties::PROPERTIES;
 use proto::search_query::{
     MAX_ITEM_CHARS, MAX_ITEMS, MAX_LIMIT, MAX_TERMS, MAX_TEXT_CHARS, RecordKind, sort_names,
 };
+use proto::suggestions;
 use runtime::request_id;
 use serde_json::{Map, Value, json};
 
@@ -54,7 +55,7 @@ pub(super) enum Bound {
 }
 
 /// What the derivation can't take from a constant: where it is, and its bounds.
-pub(super) const BOUNDS: [(&str, Bound); 81] = [
+pub(super) const BOUNDS: [(&str, Bound); 86] = [
     ("/AppliedSort/properties/field", Bound::Words(sort_fields)),
     (
         "/ApiKeyCreated/properties/message",
@@ -193,8 +194,18 @@ pub(super) const BOUNDS: [(&str, Bound); 81] = [
         "/PersonCompany/properties/website",
         Bound::Text(MAX_WEBSITE_CHARS),
     ),
+    (
+        "/SuggestData/properties/suggestions",
+        Bound::Items(MAX_SUGGESTIONS),
+    ),
+    ("/Suggestion/properties/companies", Bound::Integer(0, i64::MAX)),
+    ("/Suggestion/properties/filter", Bound::Text(MAX_TEXT_CHARS)),
+    ("/Suggestion/properties/people", Bound::Integer(0, i64::MAX)),
+    ("/Suggestion/properties/value", Bound::Text(MAX_TEXT_CHARS)),
 ];
 
+/// Most suggestions of an answer.
+const MAX_SUGGESTIONS: usize = suggestions::MAX_LIMIT.unsigned_abs() as usize;
 pub(super) const REQUEST_ID: Bound = Bound::Form("^[A-Za-z0-9._-]+$", request_id::MAX_CHARS);
 /// Where a page of the ledger ends.
 pub(super) const ENTRY_CURSOR: Bound = Bound::Form("^[1-9][0-9]*$", "9223372036854775807".len());

@@ -21,6 +21,7 @@ use crate::rest::keys::{
     ApiKeyCreated, ApiKeyList, ApiKeyPublic, ApiKeyRenamed, ApiKeyRevoked, CREATED, REGENERATED, REVOKED,
 };
 use crate::rest::search::{AppliedSort, Direction, PagingMode, SearchResponse, data};
+use crate::rest::suggest::{SuggestData, SuggestResponse, Suggestion};
 use crate::row::Selection;
 
 pub(super) const REQUEST_ID: &str = "0198c2d4-7a10-7c3e-9f52-3b1d8e6f4a20";
@@ -157,6 +158,10 @@ fn response(operation: &str) -> Option<Value> {
             success: true,
             data: statement()
         }),
+        "suggest" => json!(SuggestResponse {
+            success: true,
+            data: suggestions()
+        }),
         "listKeys" => json!(ApiKeyList {
             success: true,
             keys: vec![key(None)]
@@ -275,6 +280,21 @@ fn statement() -> CreditsData {
             entry(17, EntryType::Grant, None, 1_000, 1_000),
         ],
         next_cursor: None,
+    }
+}
+
+fn suggestions() -> SuggestData {
+    let suggestion = |value: &str, companies, people| Suggestion {
+        value: value.to_owned(),
+        filter: format!("\"{value}\""),
+        companies,
+        people,
+    };
+    SuggestData {
+        suggestions: vec![
+            suggestion("Head of Marketing", 7, 8),
+            suggestion("Head of Maintenance", 1, 1),
+        ],
     }
 }
 

@@ -16,6 +16,7 @@ use crate::rest::credits::CreditsResponse;
 use crate::rest::explain::ExplainResponse;
 use crate::rest::keys::{ApiKeyCreated, ApiKeyList, ApiKeyRenamed, ApiKeyRevoked};
 use crate::rest::search::SearchResponse;
+use crate::rest::suggest::SuggestResponse;
 use crate::row::{CompanyRow, PersonRow};
 
 /// Names of types, as the derivation makes them, and as they are published.
@@ -49,6 +50,7 @@ pub(super) fn all() -> Value {
     add::<CountResponse>(&mut schemas, &CountResponse::name());
     add::<ExplainResponse>(&mut schemas, &ExplainResponse::name());
     add::<CreditsResponse>(&mut schemas, &CreditsResponse::name());
+    add::<SuggestResponse>(&mut schemas, &SuggestResponse::name());
     add::<ApiKeyList>(&mut schemas, &ApiKeyList::name());
     add::<ApiKeyCreated>(&mut schemas, &ApiKeyCreated::name());
     add::<ApiKeyRenamed>(&mut schemas, &ApiKeyRenamed::name());

@@ -101,6 +101,7 @@ fn operations_are_the_specifications_and_the_extensions_with_unique_ids() {
         "revokeKey delete /keys/{id}",
         "searchCompanies post /companies/search",
         "searchPeople post /people/search",
+        "suggest get /suggest/{vocabulary}",
     ];
     assert_eq!(found, expected);
 }
