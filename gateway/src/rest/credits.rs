@@ -31,7 +31,7 @@ pub const CURSOR: &str = "cursor";
 pub const DEFAULT_LIMIT: i32 = 25;
 
 /// Most entries a page.
-pub const MAX_LIMIT: i32 = 100;
+pub const MAX_LIMIT: i64 = 100;
 
 /// The answer to who asks for their credits.
 #[derive(Debug, Serialize, ToSchema)]
@@ -113,7 +113,7 @@ pub async fn show(State(gateway): State<Arc<Gateway>>, request: Request) -> Resp
     let (head, _) = request.into_parts();
     admission::by_key_or_session(&gateway, &head, deadline, async |account_id| {
         let mut query = QueryString::parse(head.uri.query(), &[LIMIT, CURSOR]);
-        let limit = query.integer(LIMIT, 1..=MAX_LIMIT.into());
+        let limit = query.integer(LIMIT, 1..=MAX_LIMIT);
         let cursor = query.text(CURSOR);
         if cursor
             .as_deref()

@@ -95,7 +95,7 @@ fn clients_in_typescript_work() {
     let packages = programs("NODE");
     let bench = Bench::new("typescript", &packages);
     let run = |program: &str, arguments: &[&str]| {
-        bench.run(&packages.join("node_modules/.bin"), program, arguments)
+        bench.run(&packages.join("node_modules/.bin"), program, arguments);
     };
     run("openapi-typescript", &["openapi.json", "--output", "schema.d.ts"]);
     run("openapi-ts", &[]);

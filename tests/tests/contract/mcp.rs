@@ -94,7 +94,7 @@ fn written_out(schema: &Value, document: &Value) -> Value {
             let mut written = serde_json::Map::new();
             if let Some(reference) = schema["$ref"].as_str() {
                 let referred = document.pointer(reference.trim_start_matches('#')).unwrap();
-                written = written_out(referred, document).as_object().unwrap().clone();
+                written.clone_from(written_out(referred, document).as_object().unwrap());
             }
             let own = object.iter().filter(|(name, _)| *name != "$ref");
             written.extend(own.map(|(name, value)| (name.clone(), written_out(value, document))));

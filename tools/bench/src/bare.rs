@@ -1,8 +1,10 @@
-//! The baseline of the whole chain: an axum route that reads a JSON body and answers one, and does nothing else.
+//! The baseline of the whole chain: axum routes that read a JSON body, or a query string, and answer it as JSON, and do
+//! nothing else.
 
 use std::process::Stdio;
 
-use axum::routing::post;
+use axum::extract::RawQuery;
+use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -14,7 +16,10 @@ use crate::BoxError;
 /// Serves on a free port, and prints its address as the first line.
 pub(crate) async fn serve() -> Result<(), BoxError> {
     let echo = post(async |Json(body): Json<Value>| Json(json!({"echo": body})));
-    let router = Router::new().route("/search", echo);
+    let query = get(async |RawQuery(query): RawQuery| Json(json!({"echo": query})));
+    let router = Router::new()
+        .route("/search", echo)
+        .route("/suggest/{vocabulary}", query);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?);
     axum::serve(listener, router).await?;

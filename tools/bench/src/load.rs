@@ -19,10 +19,25 @@ use crate::BoxError;
 /// A request to be sent over and over.
 #[derive(Clone)]
 pub(crate) struct Shot {
-    /// Path.
-    pub(crate) path: String,
-    /// JSON.
-    pub(crate) body: Bytes,
+    /// Path, with its query string.
+    path: String,
+    /// JSON; none is sent where there is none.
+    body: Option<Bytes>,
+}
+
+impl Shot {
+    /// `POST` of a JSON body.
+    pub(crate) const fn post(path: String, body: Bytes) -> Self {
+        Self {
+            path,
+            body: Some(body),
+        }
+    }
+
+    /// `GET`.
+    pub(crate) const fn get(path: String) -> Self {
+        Self { path, body: None }
+    }
 }
 
 /// What was measured.
@@ -168,7 +183,7 @@ async fn connect(
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rate is shown with few digits")]
-fn per_second(count: u64, duration: Duration) -> f64 {
+pub(crate) fn per_second(count: u64, duration: Duration) -> f64 {
     count as f64 / duration.as_secs_f64()
 }
 
@@ -200,11 +215,15 @@ async fn send(
     api_key: &str,
     shot: &Shot,
 ) -> Result<(), BoxError> {
-    let request = Request::post(&shot.path)
-        .header("host", address)
-        .header("content-type", "application/json")
-        .header("x-api-key", api_key)
-        .body(Full::new(shot.body.clone()))?;
+    let request = match &shot.body {
+        Some(body) => Request::post(&shot.path)
+            .header("content-type", "application/json")
+            .body(Full::new(body.clone())),
+        None => Request::get(&shot.path).body(Full::default()),
+    };
+    let mut request = request?;
+    request.headers_mut().insert("host", address.parse()?);
+    request.headers_mut().insert("x-api-key", api_key.parse()?);
     // An answer may be read to its end before the connection knows that it is free again.
     sender.ready().await?;
     let response = sender.send_request(request).await?;

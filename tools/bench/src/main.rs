@@ -14,6 +14,7 @@ mod outage;
 mod revocation;
 mod search;
 mod smoke;
+mod suggest;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -45,6 +46,8 @@ enum Command {
     /// The gateway's share: latency and processor time of the whole chain, beside a bare axum route and nginx before it; on
     /// a system of its own.
     Gateway(gateway::Gateway),
+    /// Suggestions over the whole chain, beside a bare axum route and Postgres on the same values; on a system of its own.
+    Suggest(suggest::Suggest),
     /// Floods of worthless API keys, and what callers with good ones notice; on a system of its own.
     Flood(flood::Flood),
     /// Redis killed, paused, slow, full, read-only, and what callers notice; on a system of its own.
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
                     Command::Billing(billing) => billing.run().await,
                     Command::Search(search) => search.run().await,
                     Command::Gateway(gateway) => gateway.run().await,
+                    Command::Suggest(suggest) => suggest.run().await,
                     Command::Flood(flood) => flood.run().await,
                     Command::Outage(outage) => outage.run().await,
                     Command::Revocation(revocation) => revocation.run().await,

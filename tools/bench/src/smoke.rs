@@ -18,10 +18,7 @@ fn searches(prefix: &str) -> Vec<(&'static str, Vec<Shot>)> {
         let path = format!("{prefix}/{kind}/search");
         bodies
             .iter()
-            .map(|body| Shot {
-                path: path.clone(),
-                body: Bytes::from(body.to_string()),
-            })
+            .map(|body| Shot::post(path.clone(), Bytes::from(body.to_string())))
             .collect()
     };
     let types = [
@@ -109,10 +106,8 @@ pub(crate) async fn run(duration: Duration) -> Result<(), BoxError> {
         "", "conn.", "p50 ms", "p99 ms", "req/s", "p50 / bare"
     );
     for connections in CONNECTIONS {
-        let echo = Shot {
-            path: "/search".to_owned(),
-            body: Bytes::from_static(b"{\"companyName\":\"acme\"}"),
-        };
+        let body = Bytes::from_static(b"{\"companyName\":\"acme\"}");
+        let echo = Shot::post("/search".to_owned(), body);
         let baseline = load::run(&bare.address, "none", Arc::new(vec![echo]), connections, duration).await?;
         row("bare axum route", connections, &baseline, &baseline);
         for (name, shots) in searches(&target.prefix) {

@@ -48,8 +48,8 @@ pub(super) enum Bound {
     Integer(i64, i64),
     /// Most items of a list.
     Items(usize),
-    /// The records of a page.
-    Rows,
+    /// Most items of a page of them.
+    Page(i64),
     /// Which item of a list.
     Index,
 }
@@ -101,16 +101,13 @@ pub(super) const BOUNDS: [(&str, Bound); 86] = [
     ("/CompanySearchData/properties/limit", PAGE_SIZE),
     ("/CompanySearchData/properties/nextCursor", CURSOR),
     ("/CompanySearchData/properties/page", Bound::Integer(1, i64::MAX)),
-    ("/CompanySearchData/properties/rows", Bound::Rows),
+    ("/CompanySearchData/properties/rows", Bound::Page(MAX_LIMIT)),
     ("/CompanySearchData/properties/total", Bound::Integer(0, i64::MAX)),
     ("/CountData/properties/total", Bound::Integer(0, i64::MAX)),
     ("/Credits/properties/balance", Bound::Integer(0, MAX_BALANCE)),
     ("/Credits/properties/cost", Bound::Integer(0, MAX_CHARGE)),
     ("/CreditsData/properties/balance", Bound::Integer(0, MAX_BALANCE)),
-    (
-        "/CreditsData/properties/entries",
-        Bound::Items(credits::MAX_LIMIT.unsigned_abs() as usize),
-    ),
+    ("/CreditsData/properties/entries", Bound::Page(credits::MAX_LIMIT)),
     ("/CreditsData/properties/nextCursor", ENTRY_CURSOR),
     (
         "/CreditsEntry/properties/amount",
@@ -173,7 +170,7 @@ pub(super) const BOUNDS: [(&str, Bound); 86] = [
     ("/PeopleSearchData/properties/limit", PAGE_SIZE),
     ("/PeopleSearchData/properties/nextCursor", CURSOR),
     ("/PeopleSearchData/properties/page", Bound::Integer(1, i64::MAX)),
-    ("/PeopleSearchData/properties/rows", Bound::Rows),
+    ("/PeopleSearchData/properties/rows", Bound::Page(MAX_LIMIT)),
     ("/PeopleSearchData/properties/total", Bound::Integer(0, i64::MAX)),
     ("/Person/properties/email", Bound::Text(MAX_EMAIL_CHARS)),
     ("/Person/properties/firstName", Bound::Text(MAX_SHORT_CHARS)),
@@ -196,7 +193,7 @@ pub(super) const BOUNDS: [(&str, Bound); 86] = [
     ),
     (
         "/SuggestData/properties/suggestions",
-        Bound::Items(MAX_SUGGESTIONS),
+        Bound::Page(suggestions::MAX_LIMIT),
     ),
     ("/Suggestion/properties/companies", Bound::Integer(0, i64::MAX)),
     ("/Suggestion/properties/filter", Bound::Text(MAX_TEXT_CHARS)),
@@ -204,8 +201,6 @@ pub(super) const BOUNDS: [(&str, Bound); 86] = [
     ("/Suggestion/properties/value", Bound::Text(MAX_TEXT_CHARS)),
 ];
 
-/// Most suggestions of an answer.
-const MAX_SUGGESTIONS: usize = suggestions::MAX_LIMIT.unsigned_abs() as usize;
 pub(super) const REQUEST_ID: Bound = Bound::Form("^[A-Za-z0-9._-]+$", request_id::MAX_CHARS);
 /// Where a page of the ledger ends.
 pub(super) const ENTRY_CURSOR: Bound = Bound::Form("^[1-9][0-9]*$", "9223372036854775807".len());
@@ -219,7 +214,7 @@ impl Bound {
         let kind = match self {
             Self::Text(_) | Self::Form(..) | Self::Words(_) => "string",
             Self::Integer(..) | Self::Index => "integer",
-            Self::Items(_) | Self::Rows => "array",
+            Self::Items(_) | Self::Page(_) => "array",
         };
         let mut schema = Map::from_iter([("type".to_owned(), kind.into())]);
         self.write(&mut schema);
@@ -240,7 +235,7 @@ impl Bound {
                 json!({"minimum": least, "maximum": greatest, "format": format})
             }
             Self::Items(most) => json!({"maxItems": most}),
-            Self::Rows => json!({"maxItems": MAX_LIMIT}),
+            Self::Page(most) => json!({"maxItems": most}),
             Self::Index => json!({"minimum": 0, "maximum": MAX_ITEMS - 1, "format": "int32"}),
         };
         if let Value::Object(bounds) = bounds {

@@ -33,7 +33,7 @@ pub(super) fn all() -> Value {
         "CreditsLimit": {
             "name": credits::LIMIT, "in": "query", "required": false,
             "description": format!("Entries a page; {} unless given.", credits::DEFAULT_LIMIT),
-            "schema": Bound::Integer(1, credits::MAX_LIMIT.into()).schema(),
+            "schema": Bound::Integer(1, credits::MAX_LIMIT).schema(),
             "example": 10,
         },
         "Vocabulary": {

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use flate2::read::GzDecoder;
 
-use crate::text::words::{Word, words};
+use crate::text::words::{Word, joined, words};
 
 const COUNTRIES: &str = include_str!("../../data/countries.tsv");
 const COUNTRY_NAMES: &[u8] = include_bytes!("../../data/country_names.tsv.gz");
@@ -273,7 +273,7 @@ fn hash_names(called: &[(&str, Entity)]) -> Vec<(u64, Entity)> {
             }
             names.push((hash(&name_key(&words)), *entity));
             if words.iter().any(|word| word.expanded.is_some()) {
-                names.push((hash(&join(&words, Word::expanded_or_plain)), *entity));
+                names.push((hash(&joined(&words, Word::expanded_or_plain)), *entity));
             }
         }
         names
@@ -296,18 +296,7 @@ fn hash_names(called: &[(&str, Entity)]) -> Vec<(u64, Entity)> {
 /// What a name is looked up by.
 #[must_use]
 pub fn name_key(words: &[Word]) -> String {
-    join(words, |word| &word.plain)
-}
-
-fn join(words: &[Word], form: fn(&Word) -> &str) -> String {
-    let mut key = String::new();
-    for word in words {
-        if !key.is_empty() && !word.continues {
-            key.push(' ');
-        }
-        key.push_str(form(word));
-    }
-    key
+    joined(words, |word| &word.plain)
 }
 
 /// What a region's code is looked up by: it counts only in its country. No name begins with a dot.

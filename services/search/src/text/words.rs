@@ -79,6 +79,19 @@ fn without_signs(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// The words as a text again: with a space before each that does not continue the one before it.
+#[must_use]
+pub fn joined(words: &[Word], form: fn(&Word) -> &str) -> String {
+    let mut text = String::new();
+    for word in words {
+        if !text.is_empty() && !word.continues {
+            text.push(' ');
+        }
+        text.push_str(form(word));
+    }
+    text
+}
+
 /// Groups the words that continue each other.
 pub fn runs(words: &[Word]) -> impl Iterator<Item = &[Word]> {
     words.chunk_by(|_, next| next.continues)

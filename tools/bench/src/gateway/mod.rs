@@ -113,10 +113,9 @@ impl Gateway {
 
 fn ways(made: &Made, bare: &Bare, proxy: &Proxy, target: &account::Target) -> [Way; 4] {
     let shots = |bodies: Vec<Body>, path: &dyn Fn(&str) -> String| {
-        let shots = bodies.into_iter().map(|(kind, body)| Shot {
-            path: path(kind),
-            body: Bytes::from(body.to_string()),
-        });
+        let shots = bodies
+            .into_iter()
+            .map(|(kind, body)| Shot::post(path(kind), Bytes::from(body.to_string())));
         Arc::new(shots.collect())
     };
     let echoed = shots(made.usual(), &|_| "/search".to_owned());

@@ -125,6 +125,14 @@ impl Left {
 /// The records, for whoever asks for some of them.
 pub(crate) struct Made(Arc<Data>);
 
+/// The beginning of a value.
+pub(crate) struct Typed {
+    /// Name of the vocabulary that it is looked for in.
+    pub(crate) vocabulary: &'static str,
+    /// What has been typed.
+    pub(crate) text: String,
+}
+
 /// A search: the kind of records in its path, and its body.
 pub(crate) type Body = (&'static str, Value);
 
@@ -167,6 +175,34 @@ impl Made {
                 ]
             })
             .collect()
+    }
+
+    /// What is typed by those who look for a value: its first three and six characters, the whole, and the whole with two of
+    /// its characters swapped.
+    pub(crate) fn typed(&self) -> Vec<Typed> {
+        let typed = self.some().flat_map(|number| {
+            let company = self.0.company(number);
+            let values = [
+                ("places", company.city),
+                ("businessTypes", company.business_types.first().cloned()),
+                ("jobTitles", self.0.title(number)),
+                ("tags", company.tags.first().cloned()),
+            ];
+            values.into_iter().filter_map(|(vocabulary, value)| {
+                let whole = value?.chars().take(100).collect::<Vec<_>>();
+                let mut swapped = whole.clone();
+                let middle = whole.len() / 2;
+                if middle > 0 {
+                    swapped.swap(middle - 1, middle);
+                }
+                let first = |count: usize| whole[..count.min(whole.len())].to_vec();
+                Some([first(3), first(6), swapped, whole].map(|text| Typed {
+                    vocabulary,
+                    text: text.into_iter().collect(),
+                }))
+            })
+        });
+        typed.flatten().collect()
     }
 
     /// Companies, evenly from all of them.
