@@ -54,7 +54,8 @@ pub const PATH: &str = "/mcp";
 
 /// What a model is told of all tools.
 const INSTRUCTIONS: &str = "Searches companies and people in business data. A search costs credits, whatever it finds; its \
-    description says how many. Say the cost to the user before you spend, and pass what they allow as `maxCredits`.";
+    description says how many. Say the cost to the user before you spend, and pass what they allow as `maxCredits`. Counting, \
+    explaining, suggesting and looking at the credits cost nothing: find out by them what a search would find first.";
 
 /// Answers the protocol; operations are asked of `rest`.
 pub fn service(rest: Router, gateway: &Gateway) -> StreamableHttpService<Operations, NeverSessionManager> {

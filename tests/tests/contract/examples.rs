@@ -227,6 +227,7 @@ fn refused() -> Vec<(&'static str, &'static str, u16, RequestBuilder)> {
         ),
         ("patch", one, 413, json_of(keys(Method::PATCH, nobodys), large())),
         ("patch", one, 415, keys(Method::PATCH, nobodys).body("{}")),
+        ("get", "/credits", 401, account.request(Method::GET, "/credits")),
         (
             "post",
             "/keys",

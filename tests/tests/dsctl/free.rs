@@ -1,7 +1,9 @@
 //! What is asked before a search, and costs nothing.
 
+use proto::search::v1::PersonRecord;
+use proto::search::v1::import_record::Change;
 use serde_json::Value;
-use system_tests::world;
+use system_tests::{person, world};
 
 use crate::{companies, dsctl, printed, refused};
 
@@ -41,6 +43,24 @@ fn an_explanation_names_words_and_places() {
         "{told}"
     );
     assert!(told.contains("sort fullName asc"), "{told}");
+}
+
+#[test]
+fn suggestions_are_filters_that_can_be_given() {
+    let account = world().poor_account();
+    let (word, _) = companies(1);
+    let title = format!("Captain of {word}");
+    let record = PersonRecord {
+        job_title: Some(title.clone()),
+        ..person(&word, &word)
+    };
+    world().operator.import([Change::Person(record)]);
+    world().operator.wait_suggested();
+    let told = printed(dsctl(&account).args(["suggest", "job-titles", &format!("captain of {word}")]));
+    assert!(told.contains(&format!("\"{title}\"")), "{told}");
+    let (status, told) = refused(dsctl(&account).args(["suggest", "tags", "!", "--limit", "0"]));
+    assert_eq!(status, 1);
+    assert!(told.contains("q: ") && told.contains("limit: "), "{told}");
 }
 
 #[test]

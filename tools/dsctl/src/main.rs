@@ -26,6 +26,7 @@ mod rest;
 mod sample;
 mod search;
 mod source;
+mod suggest;
 mod timestamp;
 mod token;
 mod whole_file;
@@ -93,6 +94,8 @@ enum Command {
     Count(Box<count::Count>),
     /// Tells how a search would be understood, free of charge
     Explain(Box<explain::Explain>),
+    /// Suggests values for a search with the API key, free of charge
+    Suggest(suggest::Suggest),
     /// The balance of the API key's account, and what has moved it
     Balance(balance::Balance),
     /// Serves the searches as tools to a host of a language model, over standard input and output
@@ -161,6 +164,7 @@ fn run(cli: Cli, output: Output) -> Result<(), Failure> {
         Command::Search(command) => wait(command.run(connection, output)),
         Command::Count(command) => wait(command.run(connection, output)),
         Command::Explain(command) => wait(command.run(connection, output)),
+        Command::Suggest(command) => wait(command.run(connection, output)),
         Command::Balance(command) => wait(command.run(connection, output)),
         Command::Mcp(command) => wait(command.run(connection)),
         Command::Keys(command) => wait(command.run(connection, output)),
@@ -214,6 +218,8 @@ mod tests {
             "search people --csv --profile staging",
             "count people --job-title CEO",
             "explain companies --location Paris --sort name:asc",
+            "suggest job-titles chief --limit 3",
+            "suggest places muni",
             "balance --limit 3 --cursor 17 --json",
             "login --base-url http://127.0.0.1/api/v1 --profile p --api-key-file -",
             "logout",
@@ -249,6 +255,7 @@ mod tests {
             "search people --output a.csv",
             "search people --max-credits 5",
             "count",
+            "suggest places",
             "explain",
             "mcp --budget -1",
             "completions",

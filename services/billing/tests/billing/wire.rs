@@ -349,9 +349,9 @@ async fn each_method_asks_for_its_scope(pool: PgPool) {
             .map(|method| format!("/billing.v1.{}/{}", service.name(), method.name()))
     });
     let methods = methods.collect::<Vec<_>>();
-    assert_eq!(methods.len(), 8);
+    assert_eq!(methods.len(), 9);
     for method in methods {
-        let charges = ["/Charge", "/PreviewCharge"];
+        let charges = ["/Charge", "/PreviewCharge", "/GetStatement"];
         let expected = if charges.iter().any(|name| method.ends_with(name)) {
             Scope::Charge
         } else {
