@@ -74,7 +74,11 @@ async function isAccessible(page) {
   });
   const { violations } = await new AxeBuilder({ page }).analyze();
   const told = violations.flatMap(({ id, help, nodes }) =>
-    nodes.map(({ target, any, all, none }) => `${id}: ${help}: ${target}: ${[...any, ...all, ...none][0]?.message}`),
+    nodes.map(({ html, target, any, all, none }) => {
+      const [check] = [...any, ...all, ...none];
+      const related = check?.relatedNodes?.map((node) => node.html.slice(0, 200)) ?? [];
+      return `${id}: ${help}: ${target}: ${check?.message}: ${html.slice(0, 300)} beside ${related.join(" and ")}`;
+    }),
   );
   assert.deepEqual(told, []);
 }
