@@ -39,6 +39,14 @@
     each("button[aria-label='Copy code'][aria-controls]", (button) => {
       if (!document.getElementById(button.getAttribute("aria-controls"))) button.removeAttribute("aria-controls");
     });
+    // Every operation has example responses: whose they are is a part of their name.
+    each(".response-card[aria-labelledby]", (card) => {
+      let operation = card;
+      while (operation && !/\/(GET|POST|PATCH|DELETE)\//.test(operation.id)) operation = operation.parentElement;
+      if (!operation) return;
+      card.removeAttribute("aria-labelledby");
+      card.setAttribute("aria-label", `Example Responses of ${operation.id.match(/(GET|POST|PATCH|DELETE)\/.*/)[0]}`);
+    });
     // While the client is open, it is all there is.
     const client = document.querySelector("[role=dialog] main");
     each("main.references-rendered", (page) => (page.inert = client !== null && !page.contains(client)));
