@@ -4,8 +4,7 @@
 //! `proto`, and all problems are told together.
 
 use proto::search::v1::{SearchQuery, Sort, SortField};
-use proto::search_properties::Text;
-pub use proto::search_properties::{DIRECTIONS, Kind, PROPERTIES, Property};
+use proto::search_properties::{DIRECTIONS, Kind, PROPERTIES, Property, Text};
 use proto::search_query::{self, MAX_ITEMS, QUERY_PROPERTIES, RecordKind, sort_names, unknown_name};
 use proto::violation::{PathSegment, Violation, ViolationCode};
 

@@ -1,6 +1,6 @@
 //! The description of the interface, OpenAPI 3.1: made from what parses and what answers.
 //!
-//! - Bodies of searches: the table by which they are parsed ([`crate::body::search_body::PROPERTIES`]), and the names
+//! - Bodies of searches: the table by which they are parsed ([`proto::search_properties::PROPERTIES`]), and the names
 //!   and limits of `proto`.
 //! - Responses: the types that are answered, by their `ToSchema` ([`schemas`]).
 //! - Bounds: the constants of the rules that hold them ([`bounds`]).

@@ -2,13 +2,14 @@
 
 use proto::error_code::ErrorCode;
 use proto::search::v1;
+use proto::search_properties::PROPERTIES;
 use proto::search_query::{DEFAULT_LIMIT, RecordKind, applied_sort_message, field_names};
 use proto::violation::summary;
 use serde_json::{Map, Value, json};
 
 use super::{OPENAPI_VERSION, TITLE, VERSION};
 use crate::body::key_body;
-use crate::body::search_body::{self, PROPERTIES};
+use crate::body::search_body;
 use crate::credits::CreditsBody;
 use crate::error::{Error, Issue, message};
 use crate::rest::count::{CountData, CountResponse};

@@ -1,5 +1,6 @@
 //! Schemas: of bodies by the tables that parse them, of responses by their types.
 
+use proto::search_properties::{DIRECTIONS, Kind, PROPERTIES, Property};
 use proto::search_query::{MAX_ITEM_CHARS, MAX_ITEMS, MAX_TEXT_CHARS, RecordKind, field_names, sort_names};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -9,7 +10,6 @@ use utoipa::openapi::schema::Schema;
 use super::bounds::{self, Bound, CURSOR};
 use super::{OPENAPI_VERSION, words};
 use crate::body::key_body;
-use crate::body::search_body::{DIRECTIONS, Kind, PROPERTIES, Property};
 use crate::error::Error;
 use crate::rest::count::CountResponse;
 use crate::rest::credits::CreditsResponse;

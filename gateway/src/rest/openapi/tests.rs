@@ -1,12 +1,13 @@
 use std::collections::HashSet;
 
 use proto::error_code;
+use proto::search_properties::PROPERTIES;
 use proto::search_query::{QUERY_PROPERTIES, RecordKind};
 
 use super::bounds::BOUNDS;
 use super::responses::RATE_HEADERS;
 use super::*;
-use crate::body::search_body::{self, PROPERTIES};
+use crate::body::search_body;
 
 fn served() -> Value {
     serde_json::from_slice(document()).unwrap()
