@@ -442,6 +442,8 @@ fn words<T>(choices: &'static [(&'static str, T)]) -> Vec<&'static str> {
 }
 
 fn build() -> Value {
+    let mut schemas = schemas::all();
+    examples::write(&mut schemas);
     let mut paths = Map::new();
     for operation in &OPERATIONS {
         let path = paths.entry(operation.path).or_insert_with(|| json!({}));
@@ -483,7 +485,7 @@ fn build() -> Value {
             "parameters": parameters::all(),
             "headers": responses::headers(),
             "responses": responses::errors(),
-            "schemas": schemas::all(),
+            "schemas": schemas,
         },
     })
 }
@@ -533,6 +535,7 @@ fn describe(operation: &Operation) -> Value {
     });
     if let Some((schema, required)) = operation.body {
         described["requestBody"] = json!({
+            "description": examples::body(schema),
             "required": required,
             "content": {"application/json": {
                 "schema": {"$ref": format!("#/components/schemas/{schema}")},

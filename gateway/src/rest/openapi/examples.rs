@@ -7,7 +7,7 @@ use proto::search_query::{DEFAULT_LIMIT, RecordKind, applied_sort_message, field
 use proto::violation::summary;
 use serde_json::{Map, Value, json};
 
-use super::{OPENAPI_VERSION, TITLE, VERSION};
+use super::{OPENAPI_VERSION, TITLE, VERSION, operations};
 use crate::body::key_body;
 use crate::body::search_body;
 use crate::credits::CreditsBody;
@@ -107,6 +107,39 @@ impl Search {
             credits,
         });
         json!(answer)
+    }
+}
+
+/// What a body is, by the name of its schema.
+pub(super) fn body(schema: &str) -> &'static str {
+    match schema {
+        "CreateKeyRequest" => "A name for the key; the whole body may be left out.",
+        "RenameKeyRequest" => "The new name.",
+        _ => "What is searched for, in which order, and which page of it.",
+    }
+}
+
+/// Gives each property of an answer that has no example the one of the answer's own.
+pub(super) fn write(schemas: &mut Value) {
+    let answers = operations().iter().filter_map(|operation| {
+        let told = responses(operation.id);
+        let first = || told["examples"].as_object()?.values().next()?.get("value");
+        let example = told.get("example").or_else(first)?;
+        let (_, _, schema) = operation.success;
+        Some((schema, example.clone()))
+    });
+    let refused = error(ErrorCode::ValidationError, true);
+    for (schema, example) in answers.chain([("Error", refused)]).collect::<Vec<_>>() {
+        let place = format!("/{schema}/properties");
+        let properties = schemas.pointer_mut(&place).and_then(Value::as_object_mut);
+        for (name, property) in properties.into_iter().flatten() {
+            let has_one = ["example", "examples", "const"]
+                .iter()
+                .any(|keyword| property.get(keyword).is_some());
+            if let Some(value) = example.get(name).filter(|_| !has_one) {
+                property["examples"] = json!([value]);
+            }
+        }
     }
 }
 
