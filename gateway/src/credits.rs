@@ -17,6 +17,7 @@ use moka::sync::Cache;
 use prost::Message as _;
 use proto::account::AccountId;
 use proto::billing::v1::{ChargeRequest, ChargeResponse, Idempotency, Operation, PreviewChargeRequest};
+use proto::credits::MAX_IDEMPOTENCY_KEY_CHARS;
 use proto::error_code::ErrorCode;
 use proto::search::v1::SearchQuery;
 use proto::violation::{Violation, ViolationCode};
@@ -41,9 +42,6 @@ pub const IDEMPOTENCY_KEY_NAME: &str = "Idempotency-Key";
 
 /// Tells that a request had been charged before.
 pub const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
-
-/// Most characters of an idempotency key.
-pub const MAX_KEY_CHARS: usize = 255;
 
 /// Most accounts whose balance is remembered.
 const MAX_ACCOUNTS: u64 = 100_000;
@@ -191,7 +189,7 @@ impl Credits {
 /// The idempotency key of the headers: 1-255 printable ASCII characters, once.
 pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Violation> {
     let violation = |message: &str| {
-        let hint = format!("1-{MAX_KEY_CHARS} printable ASCII characters");
+        let hint = format!("1-{MAX_IDEMPOTENCY_KEY_CHARS} printable ASCII characters");
         Violation::at(IDEMPOTENCY_KEY_NAME, ViolationCode::InvalidFormat, message).hint(hint)
     };
     let mut keys = headers.get_all(IDEMPOTENCY_KEY).iter();
@@ -202,7 +200,7 @@ pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Violation>
     let is_printable = key.as_bytes().iter().all(|byte| (b' '..=b'~').contains(byte));
     match key.to_str() {
         Ok("") => Err(violation("is empty")),
-        Ok(text) if is_printable && text.len() <= MAX_KEY_CHARS => Ok(Some(text.to_owned())),
+        Ok(text) if is_printable && text.len() <= MAX_IDEMPOTENCY_KEY_CHARS => Ok(Some(text.to_owned())),
         Ok(_) if is_printable => Err(violation("is too long")),
         _ => Err(violation("has other characters than printable ASCII")),
     }

@@ -34,6 +34,8 @@ pub const MIN_PHONE_DIGITS: usize = 4;
 pub const DEFAULT_LIMIT: i64 = 25;
 /// Most records a page.
 pub const MAX_LIMIT: i64 = 250;
+/// Most places that an explanation tells of one part of a location.
+pub const MAX_EXPLAINED_PLACES: usize = 20;
 /// How many records of a result can be reached by page numbers.
 pub const MAX_PAGED_RECORDS: i64 = 10_000;
 

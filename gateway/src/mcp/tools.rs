@@ -7,10 +7,11 @@ use axum::body::Body;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request};
 use proto::billing::v1::Operation;
+use proto::credits::MAX_IDEMPOTENCY_KEY_CHARS;
 use rmcp::model::{Tool as Description, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-use crate::credits::{Credits, IDEMPOTENCY_KEY as IDEMPOTENCY_KEY_HEADER, MAX_KEY_CHARS};
+use crate::credits::{Credits, IDEMPOTENCY_KEY as IDEMPOTENCY_KEY_HEADER};
 use crate::rest::BASE_PATH;
 use crate::rest::openapi;
 
@@ -158,7 +159,7 @@ impl Tool {
                                         less allowed nothing is searched."),
             });
             let repeat = json!({
-                "type": "string", "minLength": 1, "maxLength": MAX_KEY_CHARS,
+                "type": "string", "minLength": 1, "maxLength": MAX_IDEMPOTENCY_KEY_CHARS,
                 "description": "Names this search: the same one again, with the same key within 24 hours, costs nothing.",
             });
             properties.insert(MAX_CREDITS.to_owned(), budget);

@@ -21,9 +21,6 @@ use crate::body::search_body;
 use crate::error::ApiError;
 use crate::upstream::Deadline;
 
-/// Most places that are told of one part of a location.
-pub const MAX_PLACES: usize = 20;
-
 /// An explanation's answer.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ExplainResponse {

@@ -52,9 +52,9 @@ const VERSION: &str = "1.0.0";
 const DESCRIPTION: &str = "\
 People search and company search over business lead data, and management of the API keys that searches are made with.
 
-**Credentials.** A search shows an API key, as `X-API-Key: <key>` or `Authorization: Bearer <key>`; both are fine if \
-they are the same. The key operations show a session token of the dashboard (a JWT) as `Authorization: Bearer <token>`; \
-an API key is of no worth there.
+**Credentials.** A search, and what is asked before one, shows an API key, as `X-API-Key: <key>` or \
+`Authorization: Bearer <key>`; both are fine if they are the same. The key operations show a session token of the \
+dashboard (a JWT) as `Authorization: Bearer <token>`; an API key is of no worth there. The credits are told to either.
 
 **Requests.** Bodies are JSON in UTF-8. Unknown and repeated properties are refused, and so is `null` where it is not \
 named; a refusal lists every problem at once. A blank text or an empty list is the same as leaving the property out.
@@ -68,7 +68,7 @@ milliseconds.
 which is kept for 24 hours for the account and the operation, a repeat of the same body is answered anew and never \
 charged again; the same key with another body is refused with 422. Only a charge binds a key.
 
-**Rate.** All keys of an account share one allowance, and every authenticated search counts. A full allowance may be \
+**Rate.** All keys of an account share one allowance, and every authenticated request counts but for those on keys. A full allowance may be \
 used at once and then fills evenly. `X-RateLimit-Reset` is the number of seconds until it is full again, not a time. A \
 client that has shown many unknown API keys is answered 429 for a while too, without the headers of a rate.";
 
@@ -83,6 +83,8 @@ pub(super) struct Operation {
     pub(super) description: &'static str,
     /// Alternatives of credentials.
     security: &'static [&'static str],
+    /// Names of the parameters that may stand in its query string.
+    query: &'static [&'static str],
     /// Name of the schema of its body, and whether there has to be one.
     body: Option<(&'static str, bool)>,
     /// Status, description and name of the schema when it has worked.
@@ -123,15 +125,6 @@ impl Operation {
     /// Whether it costs credits.
     fn is_charged(&self) -> bool {
         self.errors.contains(&InsufficientCredits)
-    }
-
-    /// What may stand in its query string.
-    fn query_parameters(&self) -> &'static [&'static str] {
-        match self.id {
-            "getCredits" => &["CreditsLimit", "CreditsCursor"],
-            "suggest" => &["SuggestTyped", "SuggestLimit"],
-            _ => &[],
-        }
     }
 }
 
@@ -183,6 +176,7 @@ const OPERATIONS: [Operation; 14] = [
         description: "Finds people. Company filters apply to the company a person works at. E-mail addresses are \
                       locked (null) unless this account has revealed them.",
         security: API_KEY,
+        query: &[],
         body: Some(("PeopleSearchRequest", true)),
         success: ("200", "One page of people.", "PeopleSearchResponse"),
         errors: SEARCH_ERRORS,
@@ -195,6 +189,7 @@ const OPERATIONS: [Operation; 14] = [
         summary: "Search companies",
         description: "Finds companies. A location is looked for in the company's own place and in those of its people.",
         security: API_KEY,
+        query: &[],
         body: Some(("CompanySearchRequest", true)),
         success: ("200", "One page of companies.", "CompanySearchResponse"),
         errors: SEARCH_ERRORS,
@@ -208,6 +203,7 @@ const OPERATIONS: [Operation; 14] = [
         description: "Tells how many people meet a search, exactly: the `total` that the search with the same body would \
                       have. Free of charge; it counts against the rate.",
         security: API_KEY,
+        query: &[],
         body: Some(("PeopleSearchRequest", true)),
         success: ("200", "The count.", "CountResponse"),
         errors: FREE_ERRORS,
@@ -221,6 +217,7 @@ const OPERATIONS: [Operation; 14] = [
         description: "Tells how many companies meet a search, exactly: the `total` that the search with the same body \
                       would have. Free of charge; it counts against the rate.",
         security: API_KEY,
+        query: &[],
         body: Some(("CompanySearchRequest", true)),
         success: ("200", "The count.", "CountResponse"),
         errors: FREE_ERRORS,
@@ -235,6 +232,7 @@ const OPERATIONS: [Operation; 14] = [
                       normalisation, the places that a location may mean, order, page and cost. Free of charge; it \
                       counts against the rate.",
         security: API_KEY,
+        query: &[],
         body: Some(("PeopleSearchRequest", true)),
         success: ("200", "The explanation.", "ExplainResponse"),
         errors: FREE_ERRORS,
@@ -249,6 +247,7 @@ const OPERATIONS: [Operation; 14] = [
                       normalisation, the places that a location may mean, order, page and cost. Free of charge; it \
                       counts against the rate.",
         security: API_KEY,
+        query: &[],
         body: Some(("CompanySearchRequest", true)),
         success: ("200", "The explanation.", "ExplainResponse"),
         errors: FREE_ERRORS,
@@ -262,6 +261,7 @@ const OPERATIONS: [Operation; 14] = [
         description: "Tells the balance of the account and what has moved it, newest first, a page at a time. Free of \
                       charge; it counts against the rate (with a session token, at the default rate).",
         security: EITHER,
+        query: &["CreditsLimit", "CreditsCursor"],
         body: None,
         success: ("200", "Balance and ledger.", "CreditsResponse"),
         errors: &[
@@ -285,6 +285,7 @@ const OPERATIONS: [Operation; 14] = [
                       tags that records have, typing errors allowed, and how many a search would find; some seconds \
                       behind while records change. Free of charge; it counts against the rate.",
         security: API_KEY,
+        query: &["SuggestTyped", "SuggestLimit"],
         body: None,
         success: ("200", "Suggestions, the best first.", "SuggestResponse"),
         errors: &[
@@ -305,6 +306,7 @@ const OPERATIONS: [Operation; 14] = [
         summary: "List API keys",
         description: "All keys of the account, newest first, revoked ones too. Never their secrets.",
         security: SESSION,
+        query: &[],
         body: None,
         success: ("200", "The keys.", "ApiKeyList"),
         errors: &[InvalidToken, MethodNotAllowed, Internal, Unavailable, Timeout],
@@ -317,6 +319,7 @@ const OPERATIONS: [Operation; 14] = [
         summary: "Create an API key",
         description: "Makes a key. Its secret is in this response and nowhere else. The body may be left out.",
         security: SESSION,
+        query: &[],
         body: Some(("CreateKeyRequest", false)),
         success: ("201", "The key and its secret.", "ApiKeyCreated"),
         errors: &[
@@ -339,6 +342,7 @@ const OPERATIONS: [Operation; 14] = [
         summary: "Rename an API key",
         description: "Gives an active key another name.",
         security: SESSION,
+        query: &[],
         body: Some(("RenameKeyRequest", true)),
         success: ("200", "The key.", "ApiKeyRenamed"),
         errors: &[
@@ -362,6 +366,7 @@ const OPERATIONS: [Operation; 14] = [
         summary: "Revoke an API key",
         description: "Ends a key for good, within a second. Again: the same answer, with the time of the first.",
         security: SESSION,
+        query: &[],
         body: None,
         success: ("200", "Key revoked.", "ApiKeyRevoked"),
         errors: &[
@@ -382,6 +387,7 @@ const OPERATIONS: [Operation; 14] = [
         description: "Gives an active key a new secret, which is in this response and nowhere else. The one before \
                       stops working within a second.",
         security: SESSION,
+        query: &[],
         body: None,
         success: ("200", "The key and its new secret.", "ApiKeyCreated"),
         errors: &[
@@ -402,6 +408,7 @@ const OPERATIONS: [Operation; 14] = [
         summary: "This description",
         description: "The OpenAPI document of this interface. No credential is needed.",
         security: &[],
+        query: &[],
         body: None,
         success: ("200", "The document.", "OpenApiDocument"),
         errors: &[MethodNotAllowed, Internal],
@@ -502,7 +509,7 @@ fn describe(operation: &Operation) -> Value {
     if is_charged {
         parameters.push(json!({"$ref": "#/components/parameters/IdempotencyKey"}));
     }
-    let in_query = operation.query_parameters().iter();
+    let in_query = operation.query.iter();
     parameters.extend(in_query.map(|name| json!({"$ref": format!("#/components/parameters/{name}")})));
     let (status, description, schema) = operation.success;
     let mut answers = Map::new();

@@ -6,7 +6,7 @@
 //! holds that every term told is one that the plan looks for.
 //!
 //! Nothing of the index, of the database or of an account is looked at, so that an explanation costs next to nothing and
-//! tells of no record. Its size is bounded by the query's own bounds, and by [`MAX_PLACES`] for each part of a location.
+//! tells of no record. Its size is bounded by the query's own bounds, and by [`MAX_EXPLAINED_PLACES`] for each part of a location.
 
 use chrono::{DateTime, NaiveDate, SecondsFormat};
 use proto::alternatives::{Separator, composed, split};
@@ -17,6 +17,7 @@ use proto::search::v1::{
     TermMatch,
 };
 use proto::search_properties::{Kind as Form, PROPERTIES, Property, TextRule};
+use proto::search_query::MAX_EXPLAINED_PLACES;
 use uuid::Uuid;
 
 use crate::phone::asked_prefix;
@@ -30,9 +31,6 @@ use crate::text::stem;
 use crate::text::titles::title_words;
 use crate::text::words::{Word, runs, words};
 
-/// Most places told of one part of a location.
-const MAX_PLACES: usize = 20;
-
 /// What an explanation depends on besides the query.
 #[derive(Clone, Copy, Debug)]
 pub struct ExplanationContext {
@@ -45,9 +43,11 @@ pub struct ExplanationContext {
 /// The filters of a query that meets the rules, in its order.
 #[must_use]
 pub fn filters(kind: Kind, query: &SearchQuery, context: ExplanationContext) -> Vec<FilterExplanation> {
+    // What is left of it: each property is taken out to be looked at alone.
+    let mut rest = query.clone();
     let explained = PROPERTIES
         .iter()
-        .filter_map(|property| filter(kind, property, query, context));
+        .filter_map(|property| filter(kind, property, &mut rest, context));
     explained.collect()
 }
 
@@ -56,16 +56,15 @@ pub fn filters(kind: Kind, query: &SearchQuery, context: ExplanationContext) -> 
 fn filter(
     kind: Kind,
     property: &Property,
-    query: &SearchQuery,
+    rest: &mut SearchQuery,
     context: ExplanationContext,
 ) -> Option<FilterExplanation> {
-    let mut given = query.clone();
     let mut alone = SearchQuery::default();
     match &property.kind {
-        Form::Text(text) => std::mem::swap((text.slot)(&mut alone), (text.slot)(&mut given)),
-        Form::Date(slot) => std::mem::swap(slot(&mut alone), slot(&mut given)),
-        Form::Texts(slot) => std::mem::swap(slot(&mut alone), slot(&mut given)),
-        Form::Choice(slot, _) => std::mem::swap(slot(&mut alone), slot(&mut given)),
+        Form::Text(text) => std::mem::swap((text.slot)(&mut alone), (text.slot)(rest)),
+        Form::Date(slot) => std::mem::swap(slot(&mut alone), slot(rest)),
+        Form::Texts(slot) => std::mem::swap(slot(&mut alone), slot(rest)),
+        Form::Choice(slot, _) => std::mem::swap(slot(&mut alone), slot(rest)),
         Form::Integer { .. } | Form::Cursor | Form::Sort | Form::Fields => return None,
     }
     let plan = PlanContext {
@@ -395,8 +394,8 @@ fn part(parts: &[AskedPart], at: usize) -> TermExplanation {
     };
     let mut places: Vec<_> = entities.iter().map(|place| (*place, is_left(*place))).collect();
     places.sort_by_key(|(_, is_left)| !is_left);
-    let more = places.len().saturating_sub(MAX_PLACES);
-    places.truncate(MAX_PLACES);
+    let more = places.len().saturating_sub(MAX_EXPLAINED_PLACES);
+    places.truncate(MAX_EXPLAINED_PLACES);
     TermExplanation {
         places: places
             .into_iter()

@@ -98,7 +98,7 @@ enum Command {
     Suggest(suggest::Suggest),
     /// The balance of the API key's account, and what has moved it
     Balance(balance::Balance),
-    /// Serves the searches as tools to a host of a language model, over standard input and output
+    /// Serves the operations as tools to a host of a language model, over standard input and output
     Mcp(mcp::Mcp),
     /// The API keys of the session's account, with `JWT`
     #[command(subcommand)]

@@ -7,6 +7,7 @@ use std::path::Path;
 use axum::body::Body;
 use http::header::{ALLOW, CONTENT_LENGTH, LOCATION};
 use http::{Method, Request};
+use proto::credits::MAX_IDEMPOTENCY_KEY_CHARS;
 use proto::key::MAX_NAME_CHARACTERS;
 use proto::search_query::{
     DEFAULT_LIMIT, MAX_ITEM_CHARS, MAX_ITEMS, MAX_LIMIT, MAX_PAGED_RECORDS, MAX_TERMS, MAX_TEXT_CHARS,
@@ -15,7 +16,6 @@ use proto::search_query::{
 use proto::violation;
 
 use super::*;
-use crate::credits::MAX_KEY_CHARS;
 use crate::rest::router as whole_router;
 use crate::rest::tests::{Answer, ask, gateway, send};
 
@@ -322,7 +322,7 @@ fn the_guides_tell_the_limits_that_hold() {
             thousands(MAX_TEXT_CHARS)
         ),
         format!("| a list | {MAX_ITEMS} items of {MAX_ITEM_CHARS} characters |"),
-        format!("| `Idempotency-Key` | {MAX_KEY_CHARS} characters |"),
+        format!("| `Idempotency-Key` | {MAX_IDEMPOTENCY_KEY_CHARS} characters |"),
         format!("| name of a key | {MAX_NAME_CHARACTERS} characters |"),
         format!(
             "| headers of a request | {}, of {} KiB together |",

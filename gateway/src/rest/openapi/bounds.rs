@@ -10,7 +10,8 @@ use proto::record::{
 };
 use proto::search_properties::PROPERTIES;
 use proto::search_query::{
-    MAX_ITEM_CHARS, MAX_ITEMS, MAX_LIMIT, MAX_TERMS, MAX_TEXT_CHARS, RecordKind, sort_names,
+    MAX_EXPLAINED_PLACES, MAX_ITEM_CHARS, MAX_ITEMS, MAX_LIMIT, MAX_TERMS, MAX_TEXT_CHARS, RecordKind,
+    sort_names,
 };
 use proto::suggestions;
 use runtime::request_id;
@@ -20,7 +21,7 @@ use super::words;
 use crate::body::json::MAX_DEPTH;
 use crate::body::property::MAX_STEP_CHARS;
 use crate::error::{MAX_ISSUES, MAX_MESSAGE_CHARS};
-use crate::rest::{credits, explain};
+use crate::rest::credits;
 
 /// No text of ours holds a NUL: neither what is asked for nor what is stored.
 const NO_NUL: &str = r"^[^\u0000]*$";
@@ -152,7 +153,7 @@ pub(super) const BOUNDS: [(&str, Bound); 86] = [
     ("/ExplainedPlace/properties/region", Bound::Text(MAX_SHORT_CHARS)),
     (
         "/ExplainedPlaces/properties/candidates",
-        Bound::Items(explain::MAX_PLACES),
+        Bound::Items(MAX_EXPLAINED_PLACES),
     ),
     ("/ExplainedPlaces/properties/more", Bound::Integer(0, 1_000_000)),
     ("/ExplainedTerm/properties/otherForms", Bound::Items(1)),

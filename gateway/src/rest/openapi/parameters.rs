@@ -1,11 +1,12 @@
 //! Parameters of paths, query strings and headers.
 
+use proto::credits::MAX_IDEMPOTENCY_KEY_CHARS;
 use proto::suggestions::{self, MAX_TYPED_CHARS, VOCABULARIES};
 use serde_json::{Value, json};
 
 use super::bounds::{self, Bound};
 use super::examples;
-use crate::credits::{IDEMPOTENCY_KEY_NAME, MAX_KEY_CHARS};
+use crate::credits::IDEMPOTENCY_KEY_NAME;
 use crate::rest::{credits, suggest};
 
 /// Every parameter.
@@ -27,7 +28,7 @@ pub(super) fn all() -> Value {
             "name": IDEMPOTENCY_KEY_NAME, "in": "header", "required": false,
             "description": "Marks repeats of the same request, which are answered anew but charged once. Kept for 24 \
                             hours, for the account and the operation.",
-            "schema": Bound::Form("^[ -~]+$", MAX_KEY_CHARS).schema(),
+            "schema": Bound::Form("^[ -~]+$", MAX_IDEMPOTENCY_KEY_CHARS).schema(),
             "example": "4f1d7c1e-order-7",
         },
         "CreditsLimit": {

@@ -156,7 +156,7 @@ fn a_place_is_told_with_all_that_it_may_mean() {
         .collect();
     assert_eq!(left, ["Springfield, Illinois, US"]);
     assert!(springfield.places[0].is_left, "those that are left come first");
-    assert!(springfield.places.len() <= MAX_PLACES);
+    assert!(springfield.places.len() <= MAX_EXPLAINED_PLACES);
     let regions: Vec<_> = illinois.places.iter().filter(|place| place.is_left).collect();
     assert!(
         regions
