@@ -1,6 +1,6 @@
 //! One broken rule of a message, and how all of them cross the wire.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use tonic::Status;
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt as _};
@@ -148,10 +148,18 @@ impl Violation {
     }
 }
 
+/// In words, for people: control characters of a sender's name are escaped, so that none reaches a terminal or a log.
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.path.is_empty() {
-            write!(f, "{}: ", self.field())?;
+            for char in self.field().chars() {
+                if char.is_control() {
+                    write!(f, "{}", char.escape_unicode())?;
+                } else {
+                    f.write_char(char)?;
+                }
+            }
+            f.write_str(": ")?;
         }
         f.write_str(&self.message)?;
         match &self.hint {
@@ -251,6 +259,19 @@ mod tests {
         assert_eq!(
             status.message(),
             "4 problems, the first: jobTitles[3]: has 201 characters"
+        );
+    }
+
+    #[test]
+    fn nothing_that_controls_a_terminal_is_told_in_words() {
+        let violation = Violation::at(
+            "a\0\u{1b}[2J\u{85}ü",
+            ViolationCode::UnrecognizedKey,
+            "is not known",
+        );
+        assert_eq!(
+            summary(&[violation]),
+            r"1 problem: a\u{0}\u{1b}[2J\u{85}ü: is not known"
         );
     }
 }

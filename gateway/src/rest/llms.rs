@@ -32,7 +32,7 @@ pub async fn serve() -> Response {
 
 fn text() -> String {
     let (title, summary) = (openapi::TITLE, openapi::SUMMARY);
-    let operations: String = openapi::operations().iter().map(operation).collect();
+    let operations: String = openapi::OPERATIONS.iter().map(operation).collect();
     let guides = docs::guides().map(|(title, address)| format!("- [{title}]({address})\n"));
     let guides = guides.collect::<Vec<_>>().concat();
     format!(
@@ -90,7 +90,7 @@ mod tests {
             Some("> Search people and companies; manage API keys.")
         );
         assert_eq!(text.matches("\n# ").count(), 0);
-        for operation in openapi::operations() {
+        for operation in openapi::OPERATIONS {
             let told = format!(
                 "`{} {BASE_PATH}{}`",
                 operation.method.to_uppercase(),

@@ -89,6 +89,41 @@ fn a_misspelt_name_is_told_with_the_nearest_one() {
     );
 }
 
+/// (The answers are held against the OpenAPI document as well.)
+#[test]
+fn a_name_is_told_as_it_was_sent_and_in_words_without_what_controls_a_terminal() {
+    let account = world().account();
+    for name in [
+        "",
+        "\0",
+        "a\0b",
+        "\u{1b}[2J",
+        "\u{85}",
+        "\n",
+        "\"",
+        "\u{fffe}",
+        "👩\u{200d}💻",
+        " ",
+    ] {
+        for answer in [
+            account.people(&json!({name: 1})),
+            account.companies(&json!({"sort": {"field": "name", name: 1}})),
+            account.keys(Method::POST, "", Some(json!({name: 1}))),
+        ] {
+            let answer = answer.refused(400, "VALIDATION_ERROR");
+            let paths = answer.body["issues"].as_array().unwrap().iter();
+            let told = paths.filter_map(|issue| issue["path"].as_array().unwrap().last());
+            assert!(
+                told.into_iter().any(|step| step == name),
+                "{name:?}: {}",
+                answer.body
+            );
+            let message = answer.body["message"].as_str().unwrap();
+            assert!(!message.contains(char::is_control), "{message:?}");
+        }
+    }
+}
+
 #[test]
 fn what_is_not_json_is_told_with_its_place() {
     let account = world().account();

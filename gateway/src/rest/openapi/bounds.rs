@@ -26,6 +26,9 @@ use crate::rest::credits;
 /// No text of ours holds a NUL: neither what is asked for nor what is stored.
 const NO_NUL: &str = r"^[^\u0000]*$";
 
+/// What was sent under a name that nobody knows is told as it was, whatever it holds.
+const ANY_TEXT: &str = r"^[\s\S]*$";
+
 /// Base64 for addresses, without padding.
 pub(super) const CURSOR: Bound = Bound::Form("^[A-Za-z0-9_-]+$", cursor::MAX_CHARS);
 
@@ -162,7 +165,7 @@ pub(super) const BOUNDS: [(&str, Bound); 86] = [
     ("/Issue/properties/hint", Bound::Text(MAX_MESSAGE_CHARS)),
     ("/Issue/properties/message", Bound::Text(MAX_MESSAGE_CHARS)),
     ("/Issue/properties/path", Bound::Items(MAX_DEPTH)),
-    ("/IssuePathSegment/oneOf/0", Bound::Text(MAX_STEP_CHARS)),
+    ("/IssuePathSegment/oneOf/0", Bound::Form(ANY_TEXT, MAX_STEP_CHARS)),
     ("/IssuePathSegment/oneOf/1", Bound::Index),
     ("/Location/properties/city", Bound::Text(MAX_SHORT_CHARS)),
     ("/Location/properties/country", Bound::Text(MAX_SHORT_CHARS)),

@@ -7,7 +7,7 @@ use proto::search_query::{DEFAULT_LIMIT, RecordKind, applied_sort_message, field
 use proto::violation::summary;
 use serde_json::{Map, Value, json};
 
-use super::{OPENAPI_VERSION, TITLE, VERSION, operations};
+use super::{OPENAPI_VERSION, OPERATIONS, TITLE, VERSION};
 use crate::body::key_body;
 use crate::body::search_body;
 use crate::credits::CreditsBody;
@@ -121,7 +121,7 @@ pub(super) fn body(schema: &str) -> &'static str {
 
 /// Gives each property of an answer that has no example the one of the answer's own.
 pub(super) fn write(schemas: &mut Value) {
-    let answers = operations().iter().filter_map(|operation| {
+    let answers = OPERATIONS.iter().filter_map(|operation| {
         let told = responses(operation.id);
         let first = || told["examples"].as_object()?.values().next()?.get("value");
         let example = told.get("example").or_else(first)?;

@@ -162,7 +162,11 @@ impl Stage {
         fs::rename(&folder, &away).unwrap();
         let advanced = self.feed.advance(&self.built).await;
         fs::rename(&away, &folder).unwrap();
-        assert_eq!(advanced.is_err(), behind);
+        // One that is level may have a merge to show, and that fails then as well.
+        assert!(
+            advanced.is_err() || !behind,
+            "what was missing was written nowhere"
+        );
     }
 
     /// All that is told of all records, and what finds them.
