@@ -50,13 +50,15 @@ fn way(text: &str, name: &[Word]) -> Option<u8> {
     if starts.iter().any(begins) {
         return Some(1);
     }
-    let fewest = starts.iter().flatten().map(|form| errors(text, form)).min()?;
     let chars = text.chars().count();
-    match fewest {
+    let nearly = |form: &String| match errors(text, form) {
         1 if (4..=MAX_MISTYPED_CHARS).contains(&chars) => Some(2),
-        1 | 2 if (8..=MAX_MISTYPED_CHARS).contains(&chars) => Some(3),
+        2 if (8..=MAX_MISTYPED_CHARS).contains(&chars) && text.chars().next() == form.chars().next() => {
+            Some(3)
+        }
         _ => None,
-    }
+    };
+    starts.iter().flatten().filter_map(nearly).min()
 }
 
 const PIECES: [&str; 16] = [

