@@ -234,14 +234,14 @@ impl Store {
                  SELECT * FROM unnest($1::uuid[], $2::integer[], $3::timestamptz[], $4::bytea[], $5::text[])
                      AS used (id, generation, at, secret_hash, pepper_id)
              ), locked AS MATERIALIZED (
-                 SELECT keys.id FROM keys JOIN used USING (id) ORDER BY keys.id FOR UPDATE OF keys
+                 SELECT id FROM keys WHERE id = ANY($1) ORDER BY id FOR UPDATE
              )
              UPDATE keys
              SET last_used_at = GREATEST(keys.last_used_at, used.at),
                  secret_hash = COALESCE(used.secret_hash, keys.secret_hash),
                  pepper_id = COALESCE(used.pepper_id, keys.pepper_id)
              FROM used JOIN locked USING (id)
-             WHERE keys.id = used.id AND keys.generation = used.generation",
+             WHERE keys.id = ANY($1) AND keys.id = used.id AND keys.generation = used.generation",
         )
         .bind(ids)
         .bind(generations)

@@ -164,6 +164,10 @@ impl DatabaseConfig {
             ("statement_timeout", timeout.as_str()),
             ("idle_in_transaction_session_timeout", "10s"),
             ("lock_timeout", "10s"),
+            // A connection keeps its plans. One that was made while a table was small would go through all of it later,
+            // until somebody analyses the table. So statements are planned for tables of any size: what they ask for is
+            // found by an index, of which they name the values (`= ANY`), since a join may as well go through it.
+            ("enable_seqscan", "off"),
         ]);
         statement::describe(&options);
         Ok(PgPoolOptions::new()

@@ -11,6 +11,7 @@ mod disk;
 mod fleet;
 mod flood;
 mod gateways;
+mod growth;
 mod index;
 mod limits;
 mod parts;

@@ -11,7 +11,7 @@ use system_tests::{Account, World, company, person};
 
 /// A client program of Postgres that speaks to the stack's cluster. The password is in the environment, since
 /// everybody can read the process list.
-fn program(stack: &Stack, name: &str) -> Command {
+pub(crate) fn program(stack: &Stack, name: &str) -> Command {
     let cluster: reqwest::Url = stack.cluster_url().unwrap().parse().unwrap();
     let mut command = Command::new(Stack::postgres_program(name).unwrap());
     command
@@ -33,7 +33,7 @@ fn run(command: &mut Command) {
 }
 
 /// Names of the databases of search, keys and billing.
-fn databases(world: &World) -> [String; 3] {
+pub(crate) fn databases(world: &World) -> [String; 3] {
     let environment = &world.environment;
     [
         &environment.database_url_search,

@@ -113,7 +113,7 @@ fn every_error_code_that_reaches_a_caller_is_described() {
     let text = document.to_string();
     for code in error_code::ALL
         .into_iter()
-        .filter(|code| *code != ErrorCode::GrantIdReused)
+        .filter(|code| *code != error_code::ErrorCode::GrantIdReused)
     {
         assert!(text.contains(&format!("`{}`", code.as_str())), "{code:?}");
     }

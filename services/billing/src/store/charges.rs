@@ -190,10 +190,13 @@ async fn look_up(
         "SELECT asked.n, past.account_id, past.operation, -past.amount AS charged, fingerprint, cost
          FROM unnest($1::uuid[], $2::text[], $3::smallint[], $4::text[]) WITH ORDINALITY
              AS asked (charge_id, account_id, operation, key, n)
-         LEFT JOIN ledger_entries AS past ON past.charge_id = asked.charge_id
-         LEFT JOIN idempotency_bindings AS bindings
-             ON bindings.account_id = asked.account_id AND bindings.operation = asked.operation
-             AND bindings.key = asked.key AND bindings.bound_at > $5
+         LEFT JOIN (SELECT * FROM ledger_entries WHERE charge_id = ANY($1)) AS past ON past.charge_id = asked.charge_id
+         LEFT JOIN LATERAL (
+             SELECT key, fingerprint, cost FROM idempotency_bindings AS bound
+             WHERE bound.account_id = asked.account_id AND bound.operation = asked.operation AND bound.key = asked.key
+                 AND bound_at > $5
+             LIMIT 1
+         ) AS bindings ON true
          WHERE past.id IS NOT NULL OR bindings.key IS NOT NULL",
     )
     .bind(charges.iter().map(|charge| charge.id).collect::<Vec<_>>())
@@ -274,7 +277,7 @@ async fn write(
          )
          UPDATE accounts SET balance = after.balance
          FROM unnest($10::text[], $11::bigint[]) AS after (account_id, balance)
-         WHERE accounts.account_id = after.account_id",
+         WHERE accounts.account_id = ANY($10) AND accounts.account_id = after.account_id",
     )
     .bind(taken.iter().map(|(charge, _)| charge.id).collect::<Vec<_>>())
     .bind(purchases().map(|purchase| purchase.account.as_str()).collect::<Vec<_>>())

@@ -90,7 +90,7 @@ pub(super) async fn insert(
              business_email, business_phone, city, region, country, employee_count, founded_on, founded_year,
              info_updated_at)
          -- Those that would conflict would use up numbers.
-         WHERE NOT EXISTS (SELECT FROM companies AS known WHERE known.external_id = input.external_id)
+         WHERE external_id <> ALL (ARRAY(SELECT external_id FROM companies WHERE external_id = ANY($2)))
          ORDER BY external_id COLLATE \"C\"
          ON CONFLICT (external_id) DO NOTHING
          RETURNING id, external_id",
@@ -135,7 +135,7 @@ pub(super) async fn update(
              AS input (id, external_id, name, domain, website, business_types, description, tags,
              business_email, business_phone, city, region, country, employee_count, founded_on, founded_year,
              info_updated_at, updated_at_given)
-         WHERE known.external_id = input.external_id
+         WHERE known.external_id = ANY($2) AND known.external_id = input.external_id
              AND ((known.name, known.domain, known.website, known.business_types, known.description, known.tags,
                  known.business_email, known.business_phone, known.city, known.region, known.country,
                  known.employee_count, known.founded_on, known.founded_year)

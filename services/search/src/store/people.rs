@@ -114,7 +114,7 @@ pub(super) async fn update(
              $9::text[], $10::text[], $11::text[], $12::timestamptz[], $13::boolean[])
              AS input (id, external_id, company_external_id, full_name, first_name, last_name, job_title,
              email, city, region, country, info_updated_at, updated_at_given)
-         WHERE known.external_id = input.external_id
+         WHERE known.external_id = ANY($2) AND known.external_id = input.external_id
              AND ((known.company_external_id, known.full_name, known.first_name, known.last_name, known.job_title,
                  known.email, known.city, known.region, known.country)
                IS DISTINCT FROM

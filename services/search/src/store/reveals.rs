@@ -66,9 +66,9 @@ impl Store {
         people: &[Uuid],
     ) -> Result<HashMap<Uuid, String>, StoreError> {
         let revealed: Vec<(Uuid, String)> = sqlx::query_as(
-            "SELECT people.id, people.email
-             FROM reveals JOIN people ON people.id = reveals.person_id
-             WHERE reveals.account_id = $1 AND reveals.person_id = ANY($2) AND people.email IS NOT NULL",
+            "SELECT id, email FROM people
+             WHERE id = ANY(ARRAY(SELECT person_id FROM reveals WHERE account_id = $1 AND person_id = ANY($2)))
+                 AND email IS NOT NULL",
         )
         .bind(account.as_str())
         .bind(people)
@@ -82,9 +82,8 @@ impl Store {
     /// [`crate::planner`]: Postgres folds letters by rules of its own.
     pub async fn revealed(&self, account: &AccountId) -> Result<Vec<(Uuid, String)>, StoreError> {
         Ok(sqlx::query_as(
-            "SELECT people.id, people.email
-             FROM reveals JOIN people ON people.id = reveals.person_id
-             WHERE reveals.account_id = $1 AND people.email IS NOT NULL",
+            "SELECT id, email FROM people
+             WHERE id = ANY(ARRAY(SELECT person_id FROM reveals WHERE account_id = $1)) AND email IS NOT NULL",
         )
         .bind(account.as_str())
         .fetch_all(&mut *acquire(&self.pool).await?)

@@ -175,6 +175,11 @@ impl Snapshot {
     /// Goes to the people who have no company, or none that is there: [`Snapshot::next_people_alone`] reads them. Once
     /// in a snapshot.
     pub async fn find_people_alone(&mut self) -> Result<(), StoreError> {
+        // All people and all companies are gone through.
+        sqlx::query("SET LOCAL enable_seqscan = on")
+            .execute(&mut *self.transaction)
+            .told("SET enable_seqscan")
+            .await?;
         // A cursor: a page by id would have to pass by all who have a company.
         sqlx::query(AssertSqlSafe(format!(
             "DECLARE people_alone NO SCROLL CURSOR FOR SELECT {PERSON_COLUMNS} FROM people
