@@ -210,10 +210,14 @@ impl From<Violation> for Issue {
 pub const fn message(code: ErrorCode) -> &'static str {
     match code {
         ErrorCode::ValidationError => "The request is invalid",
-        ErrorCode::InvalidApiKey => "The API key is missing or invalid",
-        ErrorCode::InvalidToken => "The session token is missing or invalid",
+        ErrorCode::InvalidApiKey => {
+            "The API key is missing or invalid: send an active one as X-API-Key, or as Authorization: Bearer"
+        }
+        ErrorCode::InvalidToken => {
+            "The session token is missing or invalid: send the dashboard's JWT, not an API key, as Authorization: Bearer"
+        }
         ErrorCode::InsufficientCredits => "The account does not have enough credits for this request",
-        ErrorCode::NotFound => "There is nothing at this address",
+        ErrorCode::NotFound => "There is nothing at this address; the operations are below /api/v1",
         ErrorCode::KeyNotFound => "The account has no such API key",
         ErrorCode::MethodNotAllowed => {
             "This address does not know this method; the Allow header tells which it knows"

@@ -150,23 +150,40 @@ fn ranks(query: &SearchQuery) -> bool {
     .any(|text| !text.trim().is_empty())
 }
 
-/// The candidate that a misspelt name most likely means; none if there is no near one. Case and underscores do not
-/// count.
+/// The candidate that a misspelt name most likely means, or else the only one that it is a part of; none if there is
+/// neither. Case and underscores do not count.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     /// Longer names are no slips of the pen, and would cost time.
     const MAX_CHARS: usize = 64;
+    /// Shorter names are parts of many.
+    const MIN_PART_CHARS: usize = 4;
     if name.chars().count() > MAX_CHARS {
         return None;
     }
     let fold = |text: &str| text.replace(['_', '-', ' '], "").to_lowercase();
-    let folded = fold(name);
-    candidates
+    let name = fold(name);
+    let candidates = candidates
         .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(&folded, &fold(candidate)), candidate))
-        .filter(|(distance, candidate)| *distance <= (candidate.len().max(3) / 3).min(3))
+        .map(|candidate| (fold(candidate), candidate));
+    let candidates = candidates.collect::<Vec<_>>();
+    let near = candidates
+        .iter()
+        .map(|(folded, candidate)| (strsim::damerau_levenshtein(&name, folded), *candidate))
+        .filter(|(distance, candidate)| *distance <= (candidate.len() / 3).min(3))
         .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+        .map(|(_, candidate)| candidate);
+    near.or_else(|| {
+        // What rows call `name` is asked for as `companyName`.
+        let is_long = name.chars().count() >= MIN_PART_CHARS;
+        let mut holding = candidates
+            .iter()
+            .filter(|(folded, _)| is_long && folded.contains(&name));
+        holding
+            .next()
+            .filter(|_| holding.next().is_none())
+            .map(|(_, candidate)| *candidate)
+    })
 }
 
 #[cfg(test)]
@@ -184,13 +201,21 @@ mod tests {
             ("bussinesType", Some("businessType")),
             ("lmit", Some("limit")),
             ("pgae", Some("page")),
+            ("name", Some("companyName")),
+            ("domain", Some("companyDomain")),
+            ("tags", Some("searchTags")),
+            ("phone", Some("businessPhone")),
+            ("e-mail", Some("businessEmail")),
+            ("company", None),
             ("filter", None),
             ("x", None),
+            ("to", None),
             ("", None),
         ] {
             assert_eq!(nearest(name, QUERY_PROPERTIES), expected, "{name}");
         }
         assert_eq!(nearest(&"page".repeat(1000), QUERY_PROPERTIES), None);
+        assert_eq!(nearest("x", ["q"]), None);
     }
 
     #[test]

@@ -16,6 +16,17 @@ pub struct Property {
     pub example: &'static str,
 }
 
+impl Property {
+    /// Whether it says which records are found, and not in which order or how many are shown.
+    #[must_use]
+    pub const fn is_filter(&self) -> bool {
+        !matches!(
+            self.kind,
+            Kind::Integer { .. } | Kind::Cursor | Kind::Sort | Kind::Fields
+        )
+    }
+}
+
 /// What may stand in a property.
 pub enum Kind {
     /// A text.

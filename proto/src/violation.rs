@@ -148,25 +148,33 @@ impl Violation {
     }
 }
 
-/// In words, for people: control characters of a sender's name are escaped, so that none reaches a terminal or a log.
+/// In words, for people. What senders have written is in it: characters that control a terminal are escaped.
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.path.is_empty() {
-            for char in self.field().chars() {
-                if char.is_control() {
-                    write!(f, "{}", char.escape_unicode())?;
-                } else {
-                    f.write_char(char)?;
-                }
-            }
+            write_escaped(f, &self.field())?;
             f.write_str(": ")?;
         }
-        f.write_str(&self.message)?;
+        write_escaped(f, &self.message)?;
         match &self.hint {
-            Some(hint) => write!(f, " ({hint})"),
+            Some(hint) => {
+                f.write_str(" (")?;
+                write_escaped(f, hint)?;
+                f.write_str(")")
+            }
             None => Ok(()),
         }
     }
+}
+
+fn write_escaped(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    text.chars().try_for_each(|character| {
+        if character.is_control() {
+            write!(f, "{}", character.escape_unicode())
+        } else {
+            f.write_char(character)
+        }
+    })
 }
 
 /// Counts the violations and names the first: the top message of a refusal.
@@ -272,6 +280,12 @@ mod tests {
         assert_eq!(
             summary(&[violation]),
             r"1 problem: a\u{0}\u{1b}[2J\u{85}ü: is not known"
+        );
+        let violation =
+            Violation::at("sort", ViolationCode::InvalidFormat, "\"\u{1b}\" is not known").hint("\u{7}");
+        assert_eq!(
+            summary(&[violation]),
+            r#"1 problem: sort: "\u{1b}" is not known (\u{7})"#
         );
     }
 }

@@ -53,7 +53,7 @@ pub struct CreditsData {
     /// What has moved the balance, newest first. Entries are never changed and never removed.
     pub entries: Vec<CreditsEntry>,
     /// The cursor of the next page; null at the end.
-    #[schema(example = "17")]
+    #[schema(required = true, example = "17")]
     pub next_cursor: Option<String>,
 }
 
@@ -68,6 +68,7 @@ pub struct CreditsEntry {
     #[serde(rename = "type")]
     pub kind: EntryType,
     /// What was paid for, of a charge; else null.
+    #[schema(required = true)]
     pub operation: Option<PaidOperation>,
     /// Credits: above 0 given, below 0 taken.
     #[schema(example = -1)]
@@ -76,6 +77,7 @@ pub struct CreditsEntry {
     #[schema(example = 999)]
     pub balance: i64,
     /// Number of the entry that it corrects, of a refund or an adjustment; else null.
+    #[schema(required = true)]
     pub corrects: Option<i64>,
     /// When it was written.
     #[schema(format = DateTime, example = "2026-11-28T09:30:00.000Z")]

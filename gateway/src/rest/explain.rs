@@ -155,7 +155,7 @@ pub struct ExplainedPlace {
     #[schema(example = "Springfield")]
     pub name: String,
     /// Its region, if it is a city and its region is known.
-    #[schema(example = "Illinois")]
+    #[schema(required = true, example = "Illinois")]
     pub region: Option<String>,
     /// Its country.
     #[schema(example = "United States")]

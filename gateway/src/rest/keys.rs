@@ -49,10 +49,10 @@ pub struct ApiKeyPublic {
     #[schema(format = DateTime, example = "2026-11-28T09:30:00.000Z")]
     pub created_at: String,
     /// When its secret was last used, at most 60 s behind; null if never.
-    #[schema(format = DateTime)]
+    #[schema(required = true, format = DateTime)]
     pub last_used_at: Option<String>,
     /// When it was revoked; null while it is active.
-    #[schema(format = DateTime)]
+    #[schema(required = true, format = DateTime)]
     pub revoked_at: Option<String>,
     /// Whether it can be used.
     pub active: bool,

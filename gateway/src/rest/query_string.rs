@@ -46,16 +46,17 @@ impl QueryString {
         let is_whole = text.bytes().all(|byte| byte.is_ascii_digit());
         // One that is too long for a number is above all bounds.
         let number = text.parse().unwrap_or(i64::MAX);
+        let (least, most) = (bounds.start(), bounds.end());
         let (code, message) = if !is_whole {
-            (ViolationCode::InvalidType, "is not a whole number")
-        } else if number < *bounds.start() {
-            (ViolationCode::TooSmall, "is too small")
-        } else if number > *bounds.end() {
-            (ViolationCode::TooBig, "is too big")
+            (ViolationCode::InvalidType, "is not a whole number".to_owned())
+        } else if number < *least {
+            (ViolationCode::TooSmall, format!("is less than {least}"))
+        } else if number > *most {
+            (ViolationCode::TooBig, format!("is more than {most}"))
         } else {
             return Some(number);
         };
-        let hint = format!("{} to {}", bounds.start(), bounds.end());
+        let hint = format!("{least} to {most}");
         self.found.push(Violation::at(name, code, message).hint(hint));
         None
     }

@@ -52,6 +52,7 @@ pub struct SearchData<R> {
     #[schema(example = 25)]
     pub limit: i64,
     /// The cursor of the next page; null at the end.
+    #[schema(required = true)]
     pub next_cursor: Option<String>,
     /// How this request was paged.
     pub pagination_mode: PagingMode,

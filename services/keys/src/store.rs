@@ -205,8 +205,10 @@ impl Store {
     pub async fn find(&self, hashes: &[HashedSecret]) -> Result<Option<FoundKey>, StoreError> {
         let hashes: Vec<&[u8]> = hashes.iter().map(|hashed| &hashed.hash[..]).collect();
         let found = sqlx::query_as(
-            "SELECT id, account_id, generation, pepper_id, requests, window_ms
-             FROM keys LEFT JOIN rates USING (account_id)
+            "SELECT keys.id, keys.account_id, generation, pepper_id, requests, window_ms
+             FROM keys LEFT JOIN LATERAL (
+                 SELECT requests, window_ms FROM rates WHERE rates.account_id = keys.account_id LIMIT 1
+             ) AS rates ON true
              WHERE secret_hash = ANY($1) AND revoked_at IS NULL",
         )
         .bind(hashes)
@@ -256,12 +258,18 @@ impl Store {
 
     /// How many active keys are hashed with each pepper, by its id. Looks at every key.
     pub async fn active_by_pepper(&self) -> Result<Vec<(String, i64)>, StoreError> {
+        let mut transaction = begin(&self.pool).await?;
+        sqlx::query("SET LOCAL enable_seqscan = on")
+            .execute(&mut *transaction)
+            .told("SET enable_seqscan")
+            .await?;
         let counts = sqlx::query_as(
             "SELECT pepper_id, count(*) FROM keys WHERE revoked_at IS NULL GROUP BY pepper_id",
         )
-        .fetch_all(&mut *acquire(&self.pool).await?)
+        .fetch_all(&mut *transaction)
         .told("SELECT keys")
         .await?;
+        transaction.commit().told("COMMIT").await?;
         Ok(counts)
     }
 

@@ -164,10 +164,13 @@ impl DatabaseConfig {
             ("statement_timeout", timeout.as_str()),
             ("idle_in_transaction_session_timeout", "10s"),
             ("lock_timeout", "10s"),
-            // A connection keeps its plans. One that was made while a table was small would go through all of it later,
-            // until somebody analyses the table. So statements are planned for tables of any size: what they ask for is
-            // found by an index, of which they name the values (`= ANY`), since a join may as well go through it.
+            // A connection keeps its plans, and one that was made while a table was small stays when it is large, until
+            // somebody analyses the table: going through a small table looks best. So that is discouraged, and statements
+            // leave no other way through a large one than by the values of an index: `= ANY`, and subqueries with `LIMIT`
+            // for each row, where a join might go through a whole index. (`tests/tests/faults/growth.rs`)
             ("enable_seqscan", "off"),
+            // What is discouraged looks dear enough to be compiled, which takes longer than any statement here.
+            ("jit", "off"),
         ]);
         statement::describe(&options);
         Ok(PgPoolOptions::new()

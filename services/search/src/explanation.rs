@@ -85,7 +85,7 @@ fn filter(
     let mut looks = Looks::default();
     looks.at(kind, "", &condition);
     let any_of = match &property.kind {
-        Form::Text(text) => alternatives((text.slot)(&mut alone), text.rule),
+        Form::Text(text) => alternatives((text.slot)(&mut alone), text.rule, looks.titles),
         Form::Texts(slot) if looks.whole_values => each(slot(&mut alone), whole_value),
         Form::Texts(slot) => each(slot(&mut alone), |text| terms(text, title_words)),
         Form::Date(slot) => one(slot(&mut alone).trim(), looks.bounds),
@@ -113,6 +113,8 @@ struct Looks {
     excludes: bool,
     /// Values are compared as a whole.
     whole_values: bool,
+    /// Job titles are looked at.
+    titles: bool,
     /// The bounds of numbers, and what has to be there.
     bounds: Vec<TermExplanation>,
 }
@@ -125,6 +127,7 @@ impl Looks {
             Condition::Text { fields, .. } => {
                 for field in fields {
                     self.add(of, text_name(kind, *field));
+                    self.titles |= *field == TextField::JobTitles;
                 }
             }
             Condition::Key { field, .. } | Condition::KeyPrefix { field, .. } => {
@@ -213,10 +216,23 @@ fn number_text(field: NumberField, number: i64) -> String {
     text.unwrap_or_else(|| number.to_string())
 }
 
-/// The alternatives of a text.
-fn alternatives(text: &str, rule: TextRule) -> Vec<AlternativeExplanation> {
+/// The alternatives of a text, which may be looked for in job titles too.
+fn alternatives(text: &str, rule: TextRule, in_titles: bool) -> Vec<AlternativeExplanation> {
     match rule {
-        TextRule::Keywords => list(text, Separator::CommaOutsideQuotes, |text| terms(text, words)),
+        TextRule::Keywords => {
+            let keywords = |words| list(text, Separator::CommaOutsideQuotes, |text| terms(text, words));
+            let mut told = keywords(words);
+            if in_titles {
+                // There short forms are written out.
+                let written_out = keywords(title_words);
+                let others = written_out
+                    .into_iter()
+                    .filter(|alternative| !told.contains(alternative));
+                let others = others.collect::<Vec<_>>();
+                told.extend(others);
+            }
+            told
+        }
         TextRule::Places => list(text, Separator::Semicolon, places),
         TextRule::CompanyName => company_name(text),
         TextRule::Website => list(text, Separator::Comma, |text| website(text).into_iter().collect()),

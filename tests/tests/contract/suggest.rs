@@ -118,11 +118,13 @@ fn beginnings_come_first_then_words_then_typing_errors() {
     let types = ["Pumps", "Valves", "Pumps"].map(|rest| format!("{word} {rest}"));
     let [pumps, valves, _] = types.clone();
     let service = format!("Service of {pumps}");
+    let palves = format!("{word} Palves");
     let set = Set::of(
         [
             firm("a", &types, &[]),
             firm("b", std::slice::from_ref(&valves), &[]),
             firm("c", std::slice::from_ref(&service), &[]),
+            firm("d", std::slice::from_ref(&palves), &[]),
         ],
         [],
     );
@@ -135,7 +137,15 @@ fn beginnings_come_first_then_words_then_typing_errors() {
         let own = values(&found).into_iter().filter(|value| value.contains(&word));
         own.map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(ask(&word), [pumps.clone(), valves.clone(), service.clone()]);
+    assert_eq!(
+        ask(&word),
+        [pumps.clone(), valves.clone(), palves, service.clone()]
+    );
+    assert_eq!(
+        ask(&format!("{word} valv")),
+        std::slice::from_ref(&valves),
+        "errors are for what nothing begins with"
+    );
     assert_eq!(
         ask(&format!("{} PUMP", word.to_uppercase())),
         [pumps.clone(), service.clone()]

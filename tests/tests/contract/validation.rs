@@ -125,6 +125,22 @@ fn a_name_is_told_as_it_was_sent_and_in_words_without_what_controls_a_terminal()
 }
 
 #[test]
+fn a_value_is_told_in_words_without_what_controls_a_terminal() {
+    let account = world().account();
+    for body in [
+        json!({"fields": ["\u{1b}[2J"]}),
+        json!({"sort": {"field": "a\u{7}b"}}),
+    ] {
+        let answer = account.people(&body).refused(400, "VALIDATION_ERROR");
+        let message = answer.body["message"].as_str().unwrap();
+        assert!(
+            message.contains(r"\u{") && !message.contains(char::is_control),
+            "{message:?}"
+        );
+    }
+}
+
+#[test]
 fn what_is_not_json_is_told_with_its_place() {
     let account = world().account();
     let deep = format!("{}1{}", "[".repeat(17), "]".repeat(17));

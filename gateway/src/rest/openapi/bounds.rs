@@ -143,10 +143,7 @@ pub(super) const BOUNDS: [(&str, Bound); 86] = [
         "/ExplainedFilter/properties/fields/items",
         Bound::Text(MAX_ITEM_CHARS),
     ),
-    (
-        "/ExplainedFilter/properties/filter",
-        Bound::Words(|| PROPERTIES.map(|property| property.name).to_vec()),
-    ),
+    ("/ExplainedFilter/properties/filter", Bound::Words(filters)),
     ("/ExplainedPlace/properties/country", Bound::Text(MAX_SHORT_CHARS)),
     (
         "/ExplainedPlace/properties/countryCode",
@@ -268,6 +265,12 @@ fn write_lengths(schema: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(write_lengths),
         _ => {}
     }
+}
+
+/// The filters of a search.
+fn filters() -> Vec<&'static str> {
+    let filters = PROPERTIES.iter().filter(|property| property.is_filter());
+    filters.map(|property| property.name).collect()
 }
 
 /// What either kind of records may be sorted by.

@@ -109,14 +109,18 @@ impl Store {
             "SELECT balance, fingerprint, cost
              FROM (VALUES ($1)) AS purchase (account_id)
              LEFT JOIN accounts ON accounts.account_id = purchase.account_id
-             LEFT JOIN idempotency_bindings AS bindings
-                 ON bindings.account_id = purchase.account_id AND operation = $2 AND key = $3 AND bound_at > $4",
+             LEFT JOIN LATERAL (
+                 SELECT fingerprint, cost, bound_at FROM idempotency_bindings AS bound
+                 WHERE bound.account_id = purchase.account_id AND operation = $2 AND key = $3
+                 LIMIT 1
+             ) AS bindings ON bindings.bound_at > $4",
         )
         .bind(purchase.account.as_str())
         .bind(operation_number(purchase.operation))
         .bind(purchase.idempotency.as_ref().map(|idempotency| &idempotency.key))
         .bind(moment.bindings_expired)
-        .fetch_one(&mut *acquire(&self.pool).await?).told("SELECT accounts idempotency_bindings")
+        .fetch_one(&mut *acquire(&self.pool).await?)
+        .told("SELECT accounts idempotency_bindings")
         .await?;
         let mut books = Books::default();
         if let Some(balance) = row.try_get("balance")? {
@@ -172,7 +176,8 @@ async fn lock(
     Ok(rows.into_iter().collect())
 }
 
-/// Looks up the charges' ids and idempotency keys.
+/// Looks up the charges' ids and idempotency keys. (The time of a binding is compared behind its look-up, so that the index
+/// by age is no way to it.)
 async fn look_up(
     transaction: &mut Transaction<'_, Postgres>,
     charges: &[&Charge],
@@ -190,13 +195,14 @@ async fn look_up(
         "SELECT asked.n, past.account_id, past.operation, -past.amount AS charged, fingerprint, cost
          FROM unnest($1::uuid[], $2::text[], $3::smallint[], $4::text[]) WITH ORDINALITY
              AS asked (charge_id, account_id, operation, key, n)
-         LEFT JOIN (SELECT * FROM ledger_entries WHERE charge_id = ANY($1)) AS past ON past.charge_id = asked.charge_id
+         LEFT JOIN (
+             SELECT id, charge_id, account_id, operation, amount FROM ledger_entries WHERE charge_id = ANY($1)
+         ) AS past ON past.charge_id = asked.charge_id
          LEFT JOIN LATERAL (
-             SELECT key, fingerprint, cost FROM idempotency_bindings AS bound
+             SELECT key, fingerprint, cost, bound_at FROM idempotency_bindings AS bound
              WHERE bound.account_id = asked.account_id AND bound.operation = asked.operation AND bound.key = asked.key
-                 AND bound_at > $5
              LIMIT 1
-         ) AS bindings ON true
+         ) AS bindings ON bindings.bound_at > $5
          WHERE past.id IS NOT NULL OR bindings.key IS NOT NULL",
     )
     .bind(charges.iter().map(|charge| charge.id).collect::<Vec<_>>())

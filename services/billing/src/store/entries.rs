@@ -148,18 +148,17 @@ impl Store {
         at_most: i64,
     ) -> Result<Vec<WrittenEntry>, StoreError> {
         let rows = sqlx::query(
-            "SELECT entry.account_id, entry.id, entry.amount, entry.balance, coalesce(accounts.balance, 0) AS kept
-             FROM (
-                 SELECT account_id, id, amount, balance FROM ledger_entries
-                 WHERE (account_id, id) > ($1, $2) ORDER BY account_id, id LIMIT $3
-             ) AS entry
-             LEFT JOIN accounts ON accounts.account_id = entry.account_id
-             ORDER BY entry.account_id, entry.id",
+            "SELECT account_id, id, amount, balance, coalesce((
+                 SELECT accounts.balance FROM accounts WHERE accounts.account_id = entry.account_id
+             ), 0) AS kept
+             FROM ledger_entries AS entry
+             WHERE (account_id, id) > ($1, $2) ORDER BY account_id, id LIMIT $3",
         )
         .bind(account)
         .bind(entry)
         .bind(at_most)
-        .fetch_all(&mut *acquire(&self.pool).await?).told("SELECT ledger_entries accounts")
+        .fetch_all(&mut *acquire(&self.pool).await?)
+        .told("SELECT ledger_entries accounts")
         .await?;
         let read = |row: &PgRow| {
             Ok::<_, sqlx::Error>(WrittenEntry {
@@ -177,12 +176,15 @@ impl Store {
     pub async fn balances_behind(&self, account: &str, at_most: i64) -> Result<Vec<KeptBalance>, StoreError> {
         let rows = sqlx::query(
             "SELECT account_id, balance,
-                 EXISTS (SELECT FROM ledger_entries AS entry WHERE entry.account_id = accounts.account_id) AS has_entries
+                 coalesce((
+                     SELECT true FROM ledger_entries AS entry WHERE entry.account_id = accounts.account_id LIMIT 1
+                 ), false) AS has_entries
              FROM accounts WHERE account_id > $1 ORDER BY account_id LIMIT $2",
         )
         .bind(account)
         .bind(at_most)
-        .fetch_all(&mut *acquire(&self.pool).await?).told("SELECT accounts ledger_entries")
+        .fetch_all(&mut *acquire(&self.pool).await?)
+        .told("SELECT accounts ledger_entries")
         .await?;
         let read = |row: &PgRow| {
             Ok::<_, sqlx::Error>(KeptBalance {

@@ -81,10 +81,10 @@ impl Store {
     pub async fn remove_bindings(&self, expired: DateTime<Utc>, at_most: i64) -> Result<u64, StoreError> {
         // A key that is bound anew meanwhile is seen to be so once its row is locked, and stays.
         let removed = sqlx::query(
-            "DELETE FROM idempotency_bindings WHERE (account_id, operation, key) IN (
-                 SELECT account_id, operation, key FROM idempotency_bindings
+            "DELETE FROM idempotency_bindings WHERE ctid = ANY (ARRAY(
+                 SELECT ctid FROM idempotency_bindings
                  WHERE bound_at <= $1 ORDER BY bound_at LIMIT $2 FOR UPDATE SKIP LOCKED
-             )",
+             ))",
         )
         .bind(expired)
         .bind(at_most)

@@ -75,6 +75,12 @@ fn words_are_told_as_they_are_compared() {
     assert_eq!(tags, "B2B  SaaS: whole_value b2b saas");
     let excluded = told(Kind::Person, |query| query.exclude_keywords = "Interns".into());
     assert_eq!(excluded, "not Interns: word intern");
+    let excluded = |kind| told(kind, |query| query.exclude_keywords = "CEO".into());
+    assert_eq!(
+        excluded(Kind::Person),
+        "not CEO: word ceo | CEO: phrase chief executive officer"
+    );
+    assert_eq!(excluded(Kind::Company), "not CEO: word ceo");
 }
 
 #[test]

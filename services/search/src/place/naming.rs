@@ -21,10 +21,12 @@ pub fn naming(place: Entity) -> Option<Naming> {
     let country = gazetteer.country(gazetteer.country_of(place));
     let region = region_of(place).map(|id| gazetteer.region(id));
     let (shown, filters) = match (place, region) {
-        (Entity::Country(_), _) => (
-            country.name.clone(),
-            vec![vec![&*country.name], vec![&*country.code]],
-        ),
+        (Entity::Country(_), _) => {
+            // Towns and regions have names and codes of countries; of its own name in itself there is one, with its code.
+            let (name, code) = (&*country.name, &*country.code);
+            let filters = vec![vec![name], vec![name, code], vec![code, name]];
+            (country.name.clone(), filters)
+        }
         (Entity::Region(_), Some(region)) => {
             let filters = [&region.name, &region.code].map(|name| vec![name.as_str(), &country.name]);
             (format!("{}, {}", region.name, country.name), filters.to_vec())
@@ -138,6 +140,18 @@ mod tests {
             let narrowest = entities(&place).into_iter().next_back().unwrap();
             let filter = naming(narrowest).unwrap().filter;
             assert_eq!(found_by(&filter), [narrowest], "{filter}");
+        }
+    }
+
+    /// Only what lies in a country and has its very name is found with it: a city state's city, a region, a village.
+    #[test]
+    fn a_countrys_filter_finds_nothing_elsewhere() {
+        let gazetteer = Gazetteer::get();
+        for country in gazetteer.countries() {
+            let filter = naming(Entity::Country(country)).unwrap().filter;
+            for found in found_by(&filter) {
+                assert_eq!(gazetteer.country_of(found), country, "{filter}");
+            }
         }
     }
 }

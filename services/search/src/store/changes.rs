@@ -107,7 +107,8 @@ pub(super) async fn append(
 /// The feed as this connection sees it.
 pub(super) async fn feed(connection: &mut PgConnection) -> Result<Feed, sqlx::Error> {
     sqlx::query_as(
-        "SELECT id, pruned_to, GREATEST(pruned_to, (SELECT max(seq) FROM changes)) AS position FROM feed",
+        "SELECT id, pruned_to, GREATEST(pruned_to, (SELECT max(seq) FROM changes)) AS position
+         FROM feed WHERE only_row",
     )
     .fetch_one(connection)
     .told("SELECT feed")
@@ -155,14 +156,14 @@ impl Store {
             "WITH front AS (SELECT seq, changed_at FROM changes ORDER BY seq LIMIT $2),
                   dropped AS (
                       DELETE FROM changes
-                      WHERE seq IN (SELECT seq FROM front)
+                      WHERE seq <= (SELECT max(seq) FROM front)
                           AND seq < COALESCE((SELECT min(seq) FROM front WHERE changed_at >= $1),
                               9223372036854775807)
                       RETURNING seq
                   ),
                   noted AS (
                       UPDATE feed SET pruned_to = GREATEST(pruned_to, (SELECT max(seq) FROM dropped))
-                      WHERE EXISTS (SELECT FROM dropped)
+                      WHERE only_row AND EXISTS (SELECT FROM dropped)
                   )
              SELECT count(*) FROM dropped",
         )

@@ -90,7 +90,11 @@ pub(super) async fn insert(
              business_email, business_phone, city, region, country, employee_count, founded_on, founded_year,
              info_updated_at)
          -- Those that would conflict would use up numbers.
-         WHERE external_id <> ALL (ARRAY(SELECT external_id FROM companies WHERE external_id = ANY($2)))
+         WHERE NOT EXISTS (
+             SELECT FROM unnest(ARRAY(SELECT external_id FROM companies WHERE external_id = ANY($2)))
+                 AS known (external_id)
+             WHERE known.external_id = input.external_id
+         )
          ORDER BY external_id COLLATE \"C\"
          ON CONFLICT (external_id) DO NOTHING
          RETURNING id, external_id",

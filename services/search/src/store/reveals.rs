@@ -66,9 +66,13 @@ impl Store {
         people: &[Uuid],
     ) -> Result<HashMap<Uuid, String>, StoreError> {
         let revealed: Vec<(Uuid, String)> = sqlx::query_as(
-            "SELECT id, email FROM people
-             WHERE id = ANY(ARRAY(SELECT person_id FROM reveals WHERE account_id = $1 AND person_id = ANY($2)))
-                 AND email IS NOT NULL",
+            "SELECT id, email
+             FROM unnest($2) AS asked (person_id) CROSS JOIN LATERAL (
+                 SELECT person_id FROM reveals WHERE account_id = $1 AND person_id = asked.person_id LIMIT 1
+             ) AS revealed CROSS JOIN LATERAL (
+                 SELECT id, email FROM people WHERE id = revealed.person_id LIMIT 1
+             ) AS person
+             WHERE email IS NOT NULL",
         )
         .bind(account.as_str())
         .bind(people)

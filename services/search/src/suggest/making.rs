@@ -13,7 +13,7 @@ use super::{MAX_VALUE_CHARS, Vocabularies};
 use crate::engine::{Snapshot, Sources};
 use crate::plan::{EngineError, Kind, SourceField, Stop};
 use crate::text::slots::whole_tag;
-use crate::text::titles::title_words;
+use crate::text::titles::{title_as_written, title_words};
 use crate::text::words::{Word, words};
 use crate::values::MAX_SLOTS;
 
@@ -96,7 +96,7 @@ impl Maker {
                 candidates: |sources| phrases(sources, title_words),
                 filter: quoted,
                 // Found as it is written, and by what its short forms stand for.
-                names: |text| vec![words(text), title_words(text)],
+                names: |text| vec![words(text), title_as_written(text)],
                 people: People::Themselves,
                 order: OrderedBy::People,
             },

@@ -20,7 +20,7 @@
 //!   most records have are kept of each, some 300 bytes for each value; while it is counted, each different text takes
 //!   about 200 bytes more.
 //! - **A costly request.** `q` is short by the rules. What begins as typed is a range of a sorted list. Typing errors are
-//!   looked for only while there is room for more suggestions, by an automaton over an FST, and in texts of at most
+//!   looked for only if nothing is found without, by an automaton over an FST, and in texts of at most
 //!   `MAX_MISTYPED_CHARS` characters; the deadline and a caller who leaves end it.
 //!
 //! # How
@@ -43,7 +43,7 @@ use crate::error::SearchError;
 use crate::meters;
 use crate::plan::Stop;
 use crate::search::within;
-use crate::text::titles::title_words;
+use crate::text::titles::title_as_written;
 use crate::text::words::{joined, words};
 
 mod making;
@@ -203,7 +203,7 @@ impl Vocabularies {
             Asked::Places => &self.places,
             Asked::BusinessTypes => &self.business_types,
             Asked::JobTitles => {
-                let written_out = plain(title_words(&request.q));
+                let written_out = plain(title_as_written(&request.q));
                 if texts[0] != written_out {
                     texts.push(written_out);
                 }

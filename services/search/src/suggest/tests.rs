@@ -149,7 +149,10 @@ proptest! {
             };
             (*way, counts, crate::text::fold::fold(&value), value)
         });
-        let expected = expected.iter().take(limit).map(|(_, suggestion)| suggestion).collect::<Vec<_>>();
+        // Typing errors are for texts that nothing begins with.
+        let most = expected.first().map_or(0, |(way, ..)| (*way).max(1));
+        let expected = expected.iter().filter(|(way, ..)| *way <= most).take(limit);
+        let expected = expected.map(|(_, suggestion)| suggestion).collect::<Vec<_>>();
         prop_assert_eq!(found, expected, "{}", text);
     }
 }

@@ -103,8 +103,9 @@ impl Vocabulary {
         }
     }
 
-    /// The first of what the texts may become: values that begin so, then those with a word from which they do, then both
-    /// with one typing error, then with two of which none is in the first character. Ends early if it has to stop.
+    /// The first of what the texts may become: values that begin so, then those with a word from which they do. If there is
+    /// none, both with one typing error; if there is none of these either, with two of which none is in the first character.
+    /// Ends early if it has to stop.
     pub(super) fn find(&self, texts: &[String], limit: usize, stop: &Stop) -> Vec<&Suggestion> {
         let mut found = Found::new(limit);
         for starts in [&self.whole, &self.from_words] {
@@ -118,7 +119,8 @@ impl Vocabulary {
         for (errors, from_chars) in [(Errors::One, 4), (Errors::Two, 8)] {
             let is_allowed =
                 |text: &&String| (from_chars..=MAX_MISTYPED_CHARS).contains(&text.chars().count());
-            if found.is_full() {
+            // Errors are no filler behind what was meant.
+            if !found.settled.is_empty() {
                 break;
             }
             for text in texts.iter().filter(is_allowed) {
@@ -155,10 +157,6 @@ impl Found {
             settled: Vec::new(),
             now: Vec::new(),
         }
-    }
-
-    const fn is_full(&self) -> bool {
-        self.settled.len() >= self.limit
     }
 
     fn offer(&mut self, rank: u32) {

@@ -46,16 +46,27 @@ const ABBREVIATIONS: &[(&str, &str)] = &[
     ("vice pres", "vice president"),
 ];
 
-/// The words of a title, short forms written out.
+/// The words of a title, short forms written out. Those of a short form continue each other.
 #[must_use]
 pub fn title_words(text: &str) -> Vec<Word> {
+    write_out(text, true)
+}
+
+/// The words of a title, short forms written out; each stands by itself, as if the title had been written so. For
+/// comparing beginnings.
+#[must_use]
+pub fn title_as_written(text: &str) -> Vec<Word> {
+    write_out(text, false)
+}
+
+fn write_out(text: &str, together: bool) -> Vec<Word> {
     let cut = words(text);
     let mut written = Vec::with_capacity(cut.len());
     let mut at = 0;
     while at < cut.len() {
         if let Some((taken, long)) = short_form(&cut[at..]) {
             written.extend(long.split(' ').enumerate().map(|(number, word)| Word {
-                continues: number > 0,
+                continues: together && number > 0,
                 ..Word::plain(word)
             }));
             at += taken;
@@ -130,6 +141,16 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(written(title), long, "{title}");
+        }
+    }
+
+    #[test]
+    fn a_short_form_is_written_like_its_words() {
+        for (title, long) in [
+            ("VP Sales", "Vice President, Sales"),
+            ("Sr HR Mgr", "Senior Human Resources Manager"),
+        ] {
+            assert_eq!(title_as_written(title), words(long));
         }
     }
 

@@ -196,24 +196,17 @@ async fn beginnings_come_before_words_and_words_before_typing_errors(pool: PgPoo
         let found = served.suggest(Vocabulary::BusinessTypes, q, limit).await;
         values(&found).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
-    let all = [
-        "Market Research",
-        "Marketing",
-        "Digital Marketing",
-        "Stock Market",
-        "Merket Stalls",
-    ];
-    // A search for "Marketing" finds those of "Digital Marketing" too.
+    // A search for "Marketing" finds those of "Digital Marketing" too. Errors are for what nothing begins with.
     let by_count = [
         "Marketing",
         "Market Research",
         "Digital Marketing",
         "Stock Market",
-        "Merket Stalls",
     ];
     assert_eq!(ask("market", None).await, by_count);
     assert_eq!(ask(" MÄRKET ", Some(2)).await, by_count[..2]);
-    assert_eq!(ask("market r", None).await[0], all[0]);
+    assert_eq!(ask("merket", None).await, ["Merket Stalls"]);
+    assert_eq!(ask("market r", None).await[0], "Market Research");
     // Too short for errors.
     assert_eq!(ask("mxr", None).await, Vec::<String>::new());
     assert_eq!(ask("makret", Some(1)).await, ["Marketing"]);

@@ -1,5 +1,12 @@
 use super::*;
 
+impl Gazetteer {
+    /// All countries.
+    pub fn countries(&self) -> impl Iterator<Item = CountryId> + use<> {
+        (0..number(self.countries.len())).map(CountryId)
+    }
+}
+
 fn named(name: &str) -> Vec<String> {
     let gazetteer = Gazetteer::get();
     let mut found = gazetteer
