@@ -9,7 +9,8 @@ use gateway::body::{key_body, search_body};
 use gateway::error::{ApiError, MAX_ISSUES, MAX_MESSAGE_CHARS};
 use prost::Message as _;
 use proto::key::MAX_NAME_CHARACTERS;
-use proto::search::v1::{NewBusiness, SearchQuery, Sort, SortDirection, SortField, WebsiteStatus};
+use proto::search::v1::{SearchQuery, Sort, SortDirection, SortField};
+use proto::search_properties::{Kind, PROPERTIES};
 use proto::search_query::{RecordKind, check, sort_names};
 use proto::violation::{Violation, ViolationCode};
 use serde_json::{Map, Value, json};
@@ -102,64 +103,37 @@ fn same(said: Option<&Value>, read: Option<&Value>) -> bool {
 
 /// The body that asks for this.
 fn written(query: &SearchQuery, kind: RecordKind) -> Value {
-    let mut body = Map::new();
-    let texts = [
-        ("businessType", &query.business_type),
-        ("location", &query.location),
-        ("website", &query.website),
-        ("companyName", &query.company_name),
-        ("companyDomain", &query.company_domain),
-        ("businessEmail", &query.business_email),
-        ("businessPhone", &query.business_phone),
-        ("descriptionKeywords", &query.description_keywords),
-        ("excludeKeywords", &query.exclude_keywords),
-        ("infoUpdatedFrom", &query.info_updated_from),
-        ("infoUpdatedTo", &query.info_updated_to),
-    ];
-    for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
-        body.insert(name.to_owned(), json!(text));
-    }
-    let lists = [
-        ("jobTitles", &query.job_titles),
-        ("searchTags", &query.search_tags),
-        ("fields", &query.fields),
-    ];
-    for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
-        body.insert(name.to_owned(), json!(list));
-    }
-    let website_status = match query.website_status() {
-        WebsiteStatus::Unspecified => None,
-        WebsiteStatus::Any => Some("any"),
-        WebsiteStatus::Has => Some("has"),
-        WebsiteStatus::No => Some("no"),
-    };
-    let new_business = match query.new_business() {
-        NewBusiness::Unspecified => None,
-        NewBusiness::Any => Some("any"),
-        NewBusiness::Yes => Some("yes"),
-        NewBusiness::No => Some("no"),
-    };
-    let others = [
-        ("websiteStatus", website_status.map(Value::from)),
-        ("newBusiness", new_business.map(Value::from)),
-        ("page", query.page.map(Value::from)),
-        ("limit", query.limit.map(Value::from)),
-        // An empty one in the message is the start.
-        (
-            "cursor",
-            query.cursor.as_ref().map(|cursor| match cursor.as_str() {
+    let mut query = query.clone();
+    let body = PROPERTIES.iter().filter_map(|property| {
+        let value = match &property.kind {
+            Kind::Text(text) => some_text((text.slot)(&mut query)),
+            Kind::Date(slot) => some_text(slot(&mut query)),
+            Kind::Texts(slot) => some_list(slot(&mut query)),
+            Kind::Fields => some_list(&query.fields),
+            Kind::Choice(slot, words) => {
+                let chosen = *slot(&mut query);
+                let word = words.iter().find(|(_, number)| *number == chosen);
+                word.map(|(word, _)| json!(word))
+            }
+            Kind::Integer { slot, .. } => slot(&mut query).map(Value::from),
+            // An empty one in the message is the start.
+            Kind::Cursor => query.cursor.as_ref().map(|cursor| match cursor.as_str() {
                 "" => Value::Null,
                 cursor => cursor.into(),
             }),
-        ),
-        ("sort", query.sort.map(|sort| written_sort(sort, kind))),
-    ];
-    for (name, value) in others {
-        if let Some(value) = value {
-            body.insert(name.to_owned(), value);
-        }
-    }
-    body.into()
+            Kind::Sort => query.sort.map(|sort| written_sort(sort, kind)),
+        };
+        Some((property.name.to_owned(), value?))
+    });
+    body.collect::<Map<_, _>>().into()
+}
+
+fn some_text(text: &str) -> Option<Value> {
+    (!text.is_empty()).then(|| json!(text))
+}
+
+fn some_list(items: &[String]) -> Option<Value> {
+    (!items.is_empty()).then(|| json!(items))
 }
 
 fn written_sort(sort: Sort, kind: RecordKind) -> Value {

@@ -8,6 +8,7 @@ use std::panic::catch_unwind;
 use std::path::Path;
 
 use fuzz::TARGETS;
+use proto::search_properties::PROPERTIES;
 
 fn names(folder: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(folder).unwrap();
@@ -22,6 +23,13 @@ fn names(folder: &Path) -> BTreeSet<String> {
                 .into_owned()
         })
         .collect()
+}
+
+#[test]
+fn a_body_with_each_property_holds() {
+    for property in &PROPERTIES {
+        fuzz::body::holds(format!("{{\"{}\": {}}}", property.name, property.example).as_bytes());
+    }
 }
 
 #[test]

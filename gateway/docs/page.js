@@ -59,6 +59,9 @@
       ...guides,
     ]);
     withoutExamples(document_.components?.parameters);
+    // What everybody comes for stands first.
+    const rank = ([path]) => [/^\/people\/search$/, /\/search$/, /\/count$/, /\/explain$/].findIndex((form) => form.test(path)) >>> 0;
+    document_.paths = Object.fromEntries(Object.entries(document_.paths).sort((one, other) => rank(one) - rank(other)));
     document_.info.description = [document_.info.description, ...texts].join("\n\n");
     document.querySelector("#reference").replaceChildren();
     new MutationObserver(mend).observe(document.body, { childList: true, subtree: true });

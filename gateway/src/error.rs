@@ -217,10 +217,10 @@ pub const fn message(code: ErrorCode) -> &'static str {
             "The session token is missing or invalid: send the dashboard's JWT, not an API key, as Authorization: Bearer"
         }
         ErrorCode::InsufficientCredits => "The account does not have enough credits for this request",
-        ErrorCode::NotFound => "There is nothing at this address; the operations are below /api/v1",
+        ErrorCode::NotFound => "There is nothing at this path; the operations are below /api/v1",
         ErrorCode::KeyNotFound => "The account has no such API key",
         ErrorCode::MethodNotAllowed => {
-            "This address does not know this method; the Allow header tells which it knows"
+            "This path does not support this method; the Allow header lists those that it does"
         }
         ErrorCode::KeyRevoked => "The API key is revoked, which is for good",
         ErrorCode::KeyLimitReached => {

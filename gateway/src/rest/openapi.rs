@@ -52,14 +52,14 @@ People search and company search over business lead data, and management of the 
 
 **Credentials.** A search, and what is asked before one, shows an API key, as `X-API-Key: <key>` or \
 `Authorization: Bearer <key>`; both are fine if they are the same. The key operations show a session token of the \
-dashboard (a JWT) as `Authorization: Bearer <token>`; an API key is of no worth there. The credits are told to either.
+dashboard (a JWT) as `Authorization: Bearer <token>`; an API key is not accepted there. `GET /credits` takes either.
 
 **Requests.** Bodies are JSON in UTF-8. Unknown and repeated properties are refused, and so is `null` where it is not \
 named; a refusal lists every problem at once. A blank text or an empty list is the same as leaving the property out.
 
 **Responses.** Every response carries `X-Request-Id`: the caller's own if it is usable, else a new one. Every error is \
-JSON with `success: false`, `code`, `message` and `requestId`; addresses that are none answer 404 `NOT_FOUND`, methods \
-that an address does not know 405 with `Allow`. `HEAD` is known where `GET` is. Times are RFC 3339 in UTC with \
+JSON with `success: false`, `code`, `message` and `requestId`; unknown paths answer 404 `NOT_FOUND`, methods \
+that a path does not support 405 with `Allow`. `HEAD` is supported where `GET` is. Times are RFC 3339 in UTC with \
 milliseconds.
 
 **Credits.** A search is charged exactly when it is answered 200; an empty result is one. With an `Idempotency-Key`, \

@@ -1,5 +1,6 @@
 //! Section 3: validation.
 
+use proto::names::QUERY_PROPERTIES;
 use reqwest::Method;
 use serde_json::{Value, json};
 use system_tests::{Account, Answer, world};
@@ -254,27 +255,7 @@ fn a_property_given_twice_is_an_error() {
 #[test]
 fn null_is_only_for_the_cursor() {
     let account = world().account();
-    let names = [
-        "businessType",
-        "location",
-        "website",
-        "websiteStatus",
-        "companyName",
-        "companyDomain",
-        "businessEmail",
-        "businessPhone",
-        "descriptionKeywords",
-        "jobTitles",
-        "excludeKeywords",
-        "searchTags",
-        "newBusiness",
-        "infoUpdatedFrom",
-        "infoUpdatedTo",
-        "page",
-        "limit",
-        "sort",
-        "fields",
-    ];
+    let names = QUERY_PROPERTIES.into_iter().filter(|name| *name != "cursor");
     for name in names {
         let answer = account
             .companies(&json!({name: null}))

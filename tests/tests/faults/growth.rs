@@ -57,7 +57,7 @@ fn use_all(world: &World, account: &Account, numbers: std::ops::Range<u32>) {
             .keys(Method::POST, "", Some(json!({"name": "used"})))
             .expect(201);
         let mut other = account.clone();
-        other.key = made.body["secret"].as_str().unwrap().to_owned();
+        made.body["secret"].as_str().unwrap().clone_into(&mut other.key);
         let _ = other.companies(&json!({"limit": 1})).expect(200);
         let id = made.body["key"]["id"].as_str().unwrap().to_owned();
         let _ = account.keys(Method::GET, "", None).expect(200);

@@ -20,7 +20,7 @@ mod test_containers;
 mod test_upgrade;
 mod up;
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -31,6 +31,11 @@ use crate::folder::Folder;
 use crate::installation::{Installation, Manner, Plan, remove, stop_all};
 use crate::postgres::Durability;
 use crate::stack::reap_nested;
+
+/// Prints an answer. Whoever reads it may leave before its end (`./dev status | head -1`).
+fn say(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{}", text.trim_end());
+}
 
 /// The whole system on this machine, and all that is done to it while developing.
 #[derive(Debug, Parser)]

@@ -62,7 +62,7 @@ pub(super) fn headers() -> Value {
             json!("POST"),
         ),
         "Idempotency-Replayed": header(
-            "There where the request had been charged before and was not charged again.",
+            "Present if the request had been charged before and was not charged again.",
             Bound::Words(|| vec!["true"]),
             json!("true"),
         ),

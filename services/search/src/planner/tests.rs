@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 use proto::search::v1::Sort;
+use proto::search_properties::{Kind as Form, PROPERTIES};
 
 use super::*;
 
@@ -185,6 +186,31 @@ fn the_canonical_form_is_that_of_the_search_not_of_the_page() {
         assert_ne!(of(Kind::Company, change), plain);
     }
     assert_ne!(of(Kind::Person, |_| {}), plain);
+}
+
+/// Else a cursor of one search would be taken by another.
+#[test]
+fn every_filter_is_in_the_canonical_form() {
+    for property in &PROPERTIES {
+        let mut query = SearchQuery::default();
+        let text = || property.example.trim_matches('"').to_owned();
+        match &property.kind {
+            Form::Text(asked) => *(asked.slot)(&mut query) = text(),
+            Form::Date(slot) => *slot(&mut query) = text(),
+            Form::Texts(slot) => slot(&mut query).push(text()),
+            // The first is no filter.
+            Form::Choice(slot, words) => *slot(&mut query) = words[1].1,
+            Form::Integer { .. } | Form::Cursor | Form::Sort | Form::Fields => continue,
+        }
+        for kind in [Kind::Company, Kind::Person] {
+            assert_ne!(
+                canonical(kind, &query),
+                canonical(kind, &SearchQuery::default()),
+                "{}",
+                property.name
+            );
+        }
+    }
 }
 
 proptest! {

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::Place;
 use super::up::ACCOUNT;
+use super::{Place, say};
 use crate::environment::{Environment, Operator};
 use crate::error::Error;
 
@@ -38,12 +38,13 @@ impl Env {
             .into_iter()
             .chain(account)
         {
-            println!("export {name}={}", quoted(&value));
+            say(&format!("export {name}={}", quoted(&value)));
         }
-        println!(
+        let programs = installation.folder.join("bin");
+        say(&format!(
             "export PATH={}:\"$PATH\"",
-            quoted(&installation.folder.join("bin").to_string_lossy())
-        );
+            quoted(&programs.to_string_lossy())
+        ));
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::Place;
+use super::{Place, say};
 use crate::daemon::Daemon;
 use crate::error::Error;
 use crate::service::{Part, Service};
@@ -34,7 +34,7 @@ impl Status {
             let port = installation
                 .port_of(part)
                 .map_or_else(|| "-".to_owned(), |port| format!("127.0.0.1:{port}"));
-            println!("{:<10} {port:<16} {state}", part.to_string());
+            say(&format!("{:<10} {port:<16} {state}", part.to_string()));
         }
         Ok(if all_ready {
             ExitCode::SUCCESS

@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::steps::Steps;
-use super::{Place, cargo, plan};
+use super::{Place, cargo, plan, say};
 use crate::environment::{Environment, Operator};
 use crate::error::{Error, Tried as _};
 use crate::folder::Folder;
@@ -162,7 +162,7 @@ impl Up {
         steps.tell("waiting for a search to answer");
         let total = first_search(&environment, &api_key)?;
         steps.tell(&format!("ready: the search below finds {total}"));
-        print!("{}", greeting(&environment, &api_key, &jwt));
+        say(&greeting(&environment, &api_key, &jwt));
         Ok(())
     }
 
