@@ -163,7 +163,9 @@ async fn what_is_nowhere_is_not_found() {
         "/api/v1/keys/../keys",
     ] {
         for method in [Method::GET, Method::POST, Method::DELETE] {
-            ask(method, path).await.is_error(ErrorCode::NotFound);
+            let answer = ask(method, path).await;
+            let told = answer.is_error(ErrorCode::NotFound);
+            assert!(told["message"].as_str().unwrap().ends_with(BASE_PATH), "{told}");
         }
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use proto::account::AccountId;
 use proto::rate::Rate;
+use runtime::database::go_through_tables;
 use runtime::database::{Schema, is_passing};
 use runtime::statement::{Statement as _, acquire, begin};
 use sqlx::migrate::Migrator;
@@ -259,10 +260,7 @@ impl Store {
     /// How many active keys are hashed with each pepper, by its id. Looks at every key.
     pub async fn active_by_pepper(&self) -> Result<Vec<(String, i64)>, StoreError> {
         let mut transaction = begin(&self.pool).await?;
-        sqlx::query("SET LOCAL enable_seqscan = on")
-            .execute(&mut *transaction)
-            .told("SET enable_seqscan")
-            .await?;
+        go_through_tables(&mut transaction).await?;
         let counts = sqlx::query_as(
             "SELECT pepper_id, count(*) FROM keys WHERE revoked_at IS NULL GROUP BY pepper_id",
         )

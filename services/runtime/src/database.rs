@@ -19,7 +19,7 @@ use crate::readiness::Condition;
 use crate::secret::Secret;
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
-use crate::statement;
+use crate::statement::{self, Statement as _};
 
 /// What a service asks of its database.
 #[derive(Debug)]
@@ -231,6 +231,15 @@ impl DatabaseConfig {
         connection.ping().await?;
         Ok(connection)
     }
+}
+
+/// Lets a transaction's statements go through whole tables, which connections of a pool are discouraged from.
+pub async fn go_through_tables(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query("SET LOCAL enable_seqscan = on")
+        .execute(connection)
+        .told("SET enable_seqscan")
+        .await?;
+    Ok(())
 }
 
 async fn take_turn(connection: &mut PgConnection) -> Result<(), DatabaseError> {

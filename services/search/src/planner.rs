@@ -458,4 +458,4 @@ fn ranking(kind: Kind, query: &SearchQuery) -> Ranking {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test needs and does not get fails it")]
 
+mod bodies;
 mod count;
 mod credentials;
 mod credits;

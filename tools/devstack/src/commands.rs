@@ -20,7 +20,7 @@ mod test_containers;
 mod test_upgrade;
 mod up;
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -34,7 +34,10 @@ use crate::stack::reap_nested;
 
 /// Prints an answer. Whoever reads it may leave before its end (`./dev status | head -1`).
 fn say(text: &str) {
-    let _ = writeln!(std::io::stdout(), "{}", text.trim_end());
+    match writeln!(std::io::stdout(), "{}", text.trim_end()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => eprintln!("dev: writing the answer: {error}"),
+        _ => {}
+    }
 }
 
 /// The whole system on this machine, and all that is done to it while developing.

@@ -9,6 +9,7 @@ use http::header::{ALLOW, CONTENT_LENGTH, LOCATION};
 use http::{Method, Request};
 use proto::credits::MAX_IDEMPOTENCY_KEY_CHARS;
 use proto::key::MAX_NAME_CHARACTERS;
+use proto::search_properties::PROPERTIES;
 use proto::search_query::{
     DEFAULT_LIMIT, MAX_ITEM_CHARS, MAX_ITEMS, MAX_LIMIT, MAX_PAGED_RECORDS, MAX_TERMS, MAX_TEXT_CHARS,
     RecordKind, field_names, sort_names,
@@ -293,10 +294,10 @@ fn the_guide_shows_every_filter_at_work() {
         .iter()
         .filter_map(|row| row[0].first().copied())
         .collect();
-    let of_paging = ["page", "limit", "cursor", "sort", "fields"];
-    let filters: BTreeSet<&str> = proto::names::QUERY_PROPERTIES
-        .into_iter()
-        .filter(|name| !of_paging.contains(name) && *name != "location")
+    let filters = PROPERTIES.iter().filter(|property| property.is_filter());
+    let filters: BTreeSet<&str> = filters
+        .map(|property| property.name)
+        .filter(|name| *name != "location")
         .collect();
     assert_eq!(
         shown, filters,

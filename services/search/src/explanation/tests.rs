@@ -6,6 +6,7 @@ use proto::search_query::is_blank;
 
 use super::*;
 use crate::plan::InValue;
+use crate::planner::tests::ask;
 
 fn today() -> NaiveDate {
     NaiveDate::from_ymd_opt(2026, 11, 29).unwrap()
@@ -322,19 +323,9 @@ proptest! {
 fn every_filter_is_told_under_its_name() {
     let mut query = SearchQuery::default();
     let mut expected = Vec::new();
-    for Property { name, kind, .. } in &PROPERTIES {
-        match kind {
-            Form::Text(text) if text.rule == TextRule::Phone => {
-                *(text.slot)(&mut query) = "+49 30 1234".into();
-            }
-            Form::Text(text) => *(text.slot)(&mut query) = "acme.com".into(),
-            Form::Date(slot) => *slot(&mut query) = "2026-01-01".into(),
-            Form::Texts(slot) => *slot(&mut query) = vec!["acme.com".into()],
-            // The first is no filter.
-            Form::Choice(slot, words) => *slot(&mut query) = words[1].1,
-            Form::Integer { .. } | Form::Cursor | Form::Sort | Form::Fields => continue,
-        }
-        expected.push(*name);
+    for filter in PROPERTIES.iter().filter(|property| property.is_filter()) {
+        ask(filter, &mut query);
+        expected.push(filter.name);
     }
     for kind in [Kind::Company, Kind::Person] {
         let filters = of(kind, &query);

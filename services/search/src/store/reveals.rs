@@ -67,7 +67,7 @@ impl Store {
     ) -> Result<HashMap<Uuid, String>, StoreError> {
         let revealed: Vec<(Uuid, String)> = sqlx::query_as(
             "SELECT id, email
-             FROM unnest($2) AS asked (person_id) CROSS JOIN LATERAL (
+             FROM unnest($2::uuid[]) AS asked (person_id) CROSS JOIN LATERAL (
                  SELECT person_id FROM reveals WHERE account_id = $1 AND person_id = asked.person_id LIMIT 1
              ) AS revealed CROSS JOIN LATERAL (
                  SELECT id, email FROM people WHERE id = revealed.person_id LIMIT 1

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use futures::{Stream, TryStreamExt as _};
+use runtime::database::go_through_tables;
 use runtime::statement::Statement as _;
 use sqlx::{AssertSqlSafe, FromRow, Postgres, Transaction};
 use uuid::Uuid;
@@ -176,10 +177,7 @@ impl Snapshot {
     /// in a snapshot.
     pub async fn find_people_alone(&mut self) -> Result<(), StoreError> {
         // All people and all companies are gone through.
-        sqlx::query("SET LOCAL enable_seqscan = on")
-            .execute(&mut *self.transaction)
-            .told("SET enable_seqscan")
-            .await?;
+        go_through_tables(&mut self.transaction).await?;
         // A cursor: a page by id would have to pass by all who have a company.
         sqlx::query(AssertSqlSafe(format!(
             "DECLARE people_alone NO SCROLL CURSOR FOR SELECT {PERSON_COLUMNS} FROM people
