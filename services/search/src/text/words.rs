@@ -54,21 +54,18 @@ pub fn words(text: &str) -> Vec<Word> {
     if !words.is_empty() || text.is_ascii() {
         return words;
     }
-    // Letters that stand for none of their own (a modifier, a lone sign): all of them as one word.
-    let rest = fold::caseless(text)
-        .chars()
-        .filter(|letter| letter.is_alphanumeric())
-        .collect::<String>();
-    let rest = if rest.is_empty() {
-        text.chars().filter(|letter| letter.is_alphanumeric()).collect()
-    } else {
-        rest
-    };
-    if rest.is_empty() {
-        Vec::new()
-    } else {
-        vec![Word::plain(&rest)]
-    }
+    // Letters that stand for none of their own (a modifier, a lone sign): all of them as one word. The signs are part of
+    // it only where there is nothing else.
+    [caseless, fold::caseless(text), text.to_owned()]
+        .iter()
+        .map(|form| {
+            form.chars()
+                .filter(|letter| letter.is_alphanumeric())
+                .collect::<String>()
+        })
+        .find(|rest| !rest.is_empty())
+        .map(|rest| vec![Word::plain(&rest)])
+        .unwrap_or_default()
 }
 
 fn without_signs(text: &str) -> Cow<'_, str> {
@@ -282,6 +279,9 @@ mod tests {
     fn letters_that_vanish_still_make_a_word() {
         for text in ["ʼ", "™", "\u{fe70}", "\u{ff9e}", "\u{37a}"] {
             assert_eq!(words(text).len(), 1, "{text:?}");
+        }
+        for text in ["\u{fe70}", "\u{37a}"] {
+            assert_eq!(words(&format!("{text}℠")), words(text), "{text:?}");
         }
     }
 
