@@ -7,10 +7,11 @@ use tantivy::directory::MmapDirectory;
 use tantivy::index::{IndexBuilder, IndexSettings as TantivySettings, IndexSortByField, Order};
 use tantivy::indexer::IndexWriterOptions;
 use tantivy::store::Compressor;
-use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, Term};
+use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Searcher, TantivyDocument};
 
 use super::error::{IndexError, Unreadable};
 use super::merges::{Merges, Merging};
+use super::removal::Removal;
 use super::schema::{Fields, number_name};
 use super::settings::IndexSettings;
 use super::tokens::{SlotTokenizer, TOKENIZER};
@@ -154,7 +155,7 @@ impl Half {
 pub(super) struct Prepared {
     kind: Kind,
     /// The document that it replaces or removes; none if there can't be one.
-    replaced: Option<Term>,
+    removed: Option<Removal>,
     document: Option<TantivyDocument>,
 }
 
@@ -162,12 +163,12 @@ impl Prepared {
     pub(super) fn change(fields: &Fields, change: &Change) -> Self {
         match change {
             Change::Put(document) => Self {
-                replaced: Some(fields.id_term(document.id)),
+                removed: Some(fields.removal(document.id)),
                 ..Self::first(fields, document)
             },
             Change::Delete(kind, id) => Self {
                 kind: *kind,
-                replaced: Some(fields.id_term(*id)),
+                removed: Some(fields.removal(*id)),
                 document: None,
             },
         }
@@ -177,7 +178,7 @@ impl Prepared {
     pub(super) fn first(fields: &Fields, document: &Document) -> Self {
         Self {
             kind: document.kind,
-            replaced: None,
+            removed: None,
             document: Some(fields.document(document)),
         }
     }
@@ -187,8 +188,8 @@ impl Prepared {
     }
 
     pub(super) fn write(self, writer: &IndexWriter) -> tantivy::Result<()> {
-        if let Some(replaced) = self.replaced {
-            writer.delete_term(replaced);
+        if let Some(removed) = self.removed {
+            removed.write(writer)?;
         }
         if let Some(document) = self.document {
             writer.add_document(document)?;

@@ -53,6 +53,7 @@ mod index;
 mod merges;
 mod order;
 mod place;
+mod removal;
 mod rows;
 mod schema;
 mod score;

@@ -9,6 +9,7 @@ use tantivy::schema::{
 use tantivy::{TantivyDocument, Term};
 use uuid::Uuid;
 
+use super::removal::Removal;
 use super::rows;
 use super::tokens::TOKENIZER;
 use crate::document::Document;
@@ -206,6 +207,11 @@ impl Fields {
 
     pub(super) const fn key(&self, field: KeyField) -> Field {
         self.keys[field as usize]
+    }
+
+    /// The removal of the document with this id.
+    pub(super) const fn removal(&self, id: Uuid) -> Removal {
+        Removal::of(self.id, id)
     }
 
     /// The term of the document with this id.

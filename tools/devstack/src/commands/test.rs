@@ -2,7 +2,7 @@
 //! the system in containers are another matter ([`test_containers`]).
 
 use std::fs;
-use std::process::{ExitCode, ExitStatus};
+use std::process::{Command, ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -28,7 +28,8 @@ pub(super) struct Test {
     #[arg(long, short, value_name = "PACKAGE")]
     package: Vec<String>,
 
-    /// Compare the search with its oracle on 20,000 requests, others each time, rather than on the same 1,000
+    /// Compare the search with its oracle on 20,000 requests, others each time, rather than on the same 1,000, and draw
+    /// as many values of each property
     #[arg(long, group = "size")]
     long: bool,
 
@@ -92,6 +93,9 @@ pub(super) struct Test {
 /// Requests of a long run.
 const LONG_CASES: u32 = 20_000;
 
+/// What property tests draw their values by.
+const PROPERTY_SEED: &str = "PROPTEST_RNG_SEED";
+
 /// Rounds of a run of faults.
 const FAULT_ROUNDS: u32 = 200;
 
@@ -142,15 +146,7 @@ impl Test {
         for package in &self.package {
             command.args(["--package", package]);
         }
-        if self.long {
-            let seed = self.seed.map_or_else(any_seed, Ok)?;
-            steps.tell(&format!(
-                "{LONG_CASES} requests; the same ones again by --long --seed {seed}"
-            ));
-            command
-                .env("DS_TEST__ORACLE_CASES", LONG_CASES.to_string())
-                .env("DS_TEST__ORACLE_SEED", seed.to_string());
-        }
+        self.draw_values(&mut command, &steps)?;
         command.args(self.filter);
         if self.faults {
             let seed = self.seed.map_or_else(any_seed, Ok)?;
@@ -201,6 +197,25 @@ impl Test {
         drop(stores);
         steps.tell("done");
         Ok(exit_code(status))
+    }
+
+    /// Tells the tests which values to draw, and how many.
+    fn draw_values(&self, command: &mut Command, steps: &Steps) -> Result<(), Error> {
+        if !self.long {
+            // A change is judged by what it changes, not by luck: `--long` looks for what nobody has thought of.
+            command.env(PROPERTY_SEED, "1");
+            return Ok(());
+        }
+        let seed = self.seed.map_or_else(any_seed, Ok)?;
+        steps.tell(&format!(
+            "{LONG_CASES} requests and {LONG_CASES} values of each property; the same ones again by --long --seed {seed}"
+        ));
+        command
+            .env("DS_TEST__ORACLE_CASES", LONG_CASES.to_string())
+            .env("DS_TEST__ORACLE_SEED", seed.to_string())
+            .env("PROPTEST_CASES", LONG_CASES.to_string())
+            .env(PROPERTY_SEED, seed.to_string());
+        Ok(())
     }
 }
 
