@@ -118,7 +118,9 @@ impl<C: Clone> Admitted<C> {
     {
         let mut request = Request::new(message);
         request.set_timeout(deadline.remaining());
-        match deadline.bound(method(self.client.clone(), request)).await {
+        // On the heap: the state of a call is 4 KB, and whatever waits for it would be moved with it.
+        let answer = Box::pin(method(self.client.clone(), request));
+        match deadline.bound(answer).await {
             // The connection keeps the deadline too, and calls what it cut off cancelled.
             Some(Err(status)) if status.code() == Code::Cancelled && deadline.remaining().is_zero() => {
                 Err(over())

@@ -139,7 +139,8 @@ impl ApiKeys {
         let origin = self.unknown_keys.origin(peer, headers);
         loop {
             let verifying = self.verify(&service, hash, &secret, origin, deadline);
-            match self.verified.try_get_with(hash, verifying).await {
+            // Seldom: what it takes is not to be a part of the state of every request.
+            match Box::pin(self.verified.try_get_with(hash, verifying)).await {
                 Ok(verified) if self.is_outdated(&verified) => {
                     self.verified.invalidate(&hash).await;
                 }

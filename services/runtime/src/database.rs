@@ -103,7 +103,8 @@ impl DatabaseConfig {
             url: settings.secret(
                 "database_url",
                 1,
-                "Postgres database: postgres://user:password@host:5432/name. To migrate, as the role that owns its tables.",
+                "Postgres database: postgres://user:password@host:5432/name, with ?sslmode=verify-full behind it by TLS. To \
+                 migrate, as the role that owns its tables.",
             ),
             serving_role: settings.optional(
                 "database_serving_role",

@@ -121,7 +121,8 @@ pub async fn begin(pool: &PgPool) -> Result<Transaction<'static, Postgres>, Erro
 
 async fn waiting<T>(wait: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let waiting = Waiting::begin();
-    let result = wait.await;
+    // It may connect, by TLS: 8 KB of state that whoever waits for it is not to have too.
+    let result = Box::pin(wait).await;
     if matches!(result, Err(Error::PoolTimedOut)) {
         metrics::counter!(TIMEOUTS).increment(1);
     }

@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "what a test needs and does not get fails it")]
 
 mod mutual_tls;
+mod postgres_tls;
 mod scopes;
 mod secrets;
