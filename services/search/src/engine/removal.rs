@@ -2,7 +2,8 @@
 //!
 //! Each document that is written removes what was there under its id, and Tantivy keeps every removal for as long as a
 //! segment is merged that was there before it: millions of them in a bulk load. Its own `delete_term` keeps each with what
-//! a search ranks by, 1.5 KB; this is the id.
+//! a search ranks by, more than 1 KB; this is the id. (`delete_query`, which takes it, is public but not documented: the
+//! tests of this engine's writing are what holds it.)
 
 use tantivy::index::SegmentReader;
 use tantivy::postings::SegmentPostings;
