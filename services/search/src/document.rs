@@ -44,3 +44,23 @@ pub enum Change {
     /// Remove the document, if it is there.
     Delete(Kind, Uuid),
 }
+
+impl Change {
+    /// The kind of the record that it is of.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Put(document) => document.kind,
+            Self::Delete(kind, _) => *kind,
+        }
+    }
+
+    /// The id of the record that it is of.
+    #[must_use]
+    pub const fn id(&self) -> Uuid {
+        match self {
+            Self::Put(document) => document.id,
+            Self::Delete(_, id) => *id,
+        }
+    }
+}

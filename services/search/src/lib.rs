@@ -3,6 +3,7 @@
 //! `grpc` (protobuf in and out) -> domain (`planner`, `documents`, the normalisers; plain types) <- `store` (all SQL)
 //! and `engine` (the index).
 
+pub mod background;
 pub mod config;
 pub mod cursor;
 pub mod document;

@@ -8,6 +8,7 @@ use runtime::grpc_server;
 use runtime::process::{self, BoxError, Process, Service, with_causes};
 use runtime::settings::Settings;
 use runtime::statement;
+use search::background::stand_back;
 use search::config::SearchConfig;
 use search::engine::{Index, IndexError, IndexSettings, Opened};
 use search::feed::Feed;
@@ -49,7 +50,7 @@ impl Service for SearchProcess {
         let index = tokio::task::spawn_blocking(move || {
             // Read now, not by the first search for a place.
             let _ = Gazetteer::get();
-            open(&dir, config.index)
+            stand_back(|| open(&dir, config.index))
         });
         let index = Arc::new(index.await??);
 

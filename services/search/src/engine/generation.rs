@@ -1,5 +1,6 @@
 //! A generation of the index: companies and people, built from one point of the change feed on.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -151,11 +152,15 @@ impl Generation {
     /// After an error, here or in a commit, all that was written since the last commit is dropped: go on from
     /// [`Generation::position`].
     pub fn write(&self, changes: &[Change]) -> Result<(), IndexError> {
-        self.write_prepared(
-            changes
-                .iter()
-                .map(|change| Prepared::change(&self.fields, change)),
-        )
+        let mut known = HashSet::new();
+        let last = changes.iter().rev();
+        let last: Vec<&Change> = last
+            .filter(|change| known.insert((change.kind(), change.id())))
+            .collect();
+        self.write_prepared(|kind| {
+            let of_kind = last.iter().filter(|change| change.kind() == kind);
+            Prepared::changes(&self.fields, of_kind.copied())
+        })
     }
 
     /// Writes documents of which none has been written to this generation before: a first load, which spares looking
@@ -168,22 +173,19 @@ impl Generation {
             }
             Ok(())
         })?;
-        self.write_prepared(
-            documents
-                .iter()
-                .map(|document| Prepared::first(&self.fields, document)),
-        )
+        self.write_prepared(|kind| {
+            let of_kind = documents.iter().filter(|document| document.kind == kind);
+            Prepared::first(&self.fields, of_kind)
+        })
     }
 
-    fn write_prepared(&self, prepared: impl Iterator<Item = Prepared>) -> Result<(), IndexError> {
+    fn write_prepared(&self, prepare: impl Fn(Kind) -> Prepared) -> Result<(), IndexError> {
         // Before the writers are taken, so that several can prepare at once.
-        let prepared = prepared.collect::<Vec<_>>();
+        let companies = prepare(Kind::Company);
+        let people = prepare(Kind::Person);
         self.writing(|writers| {
-            for change in prepared {
-                let writer = writers.writer(change.kind());
-                change.write(writer)?;
-            }
-            Ok(())
+            companies.write(&writers.companies)?;
+            people.write(&writers.people)
         })
     }
 
@@ -296,15 +298,6 @@ impl Generation {
             *guard = None;
         }
         Ok(done?)
-    }
-}
-
-impl Writers {
-    fn writer(&self, kind: Kind) -> &IndexWriter {
-        match kind {
-            Kind::Company => &self.companies,
-            Kind::Person => &self.people,
-        }
     }
 }
 

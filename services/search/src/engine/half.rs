@@ -8,6 +8,7 @@ use tantivy::index::{IndexBuilder, IndexSettings as TantivySettings, IndexSortBy
 use tantivy::indexer::IndexWriterOptions;
 use tantivy::store::Compressor;
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Searcher, TantivyDocument};
+use uuid::Uuid;
 
 use super::error::{IndexError, Unreadable};
 use super::merges::{Merges, Merging};
@@ -16,7 +17,7 @@ use super::schema::{Fields, number_name};
 use super::settings::IndexSettings;
 use super::tokens::{SlotTokenizer, TOKENIZER};
 use crate::document::{Change, Document};
-use crate::plan::{Kind, NumberField};
+use crate::plan::NumberField;
 
 /// Bytes of packed rows in a block, which is copied as a whole for each hit. Of the sample, 1 KiB takes half a percent more
 /// room than 4 KiB; less spares no more time.
@@ -151,47 +152,42 @@ impl Half {
     }
 }
 
-/// A change, as Tantivy takes it.
+/// Documents of one half and what they replace, as Tantivy takes them.
 pub(super) struct Prepared {
-    kind: Kind,
-    /// The document that it replaces or removes; none if there can't be one.
-    removed: Option<Removal>,
-    document: Option<TantivyDocument>,
+    removal: Option<Removal>,
+    documents: Vec<TantivyDocument>,
 }
 
 impl Prepared {
-    pub(super) fn change(fields: &Fields, change: &Change) -> Self {
-        match change {
-            Change::Put(document) => Self {
-                removed: Some(fields.removal(document.id)),
-                ..Self::first(fields, document)
-            },
-            Change::Delete(kind, id) => Self {
-                kind: *kind,
-                removed: Some(fields.removal(*id)),
-                document: None,
-            },
+    /// Changes of one kind, each of another record.
+    pub(super) fn changes<'a>(fields: &Fields, changes: impl Iterator<Item = &'a Change>) -> Self {
+        let mut ids = Vec::new();
+        let mut documents = Vec::new();
+        for change in changes {
+            ids.push(change.id());
+            if let Change::Put(document) = change {
+                documents.push(fields.document(document));
+            }
         }
-    }
-
-    /// A document that replaces none.
-    pub(super) fn first(fields: &Fields, document: &Document) -> Self {
         Self {
-            kind: document.kind,
-            removed: None,
-            document: Some(fields.document(document)),
+            removal: (!ids.is_empty()).then(|| fields.removal(ids)),
+            documents,
         }
     }
 
-    pub(super) const fn kind(&self) -> Kind {
-        self.kind
+    /// Documents of one kind that replace none.
+    pub(super) fn first<'a>(fields: &Fields, documents: impl Iterator<Item = &'a Document>) -> Self {
+        Self {
+            removal: None,
+            documents: documents.map(|document| fields.document(document)).collect(),
+        }
     }
 
     pub(super) fn write(self, writer: &IndexWriter) -> tantivy::Result<()> {
-        if let Some(removed) = self.removed {
-            removed.write(writer)?;
+        if let Some(removal) = self.removal {
+            removal.write(writer)?;
         }
-        if let Some(document) = self.document {
+        for document in self.documents {
             writer.add_document(document)?;
         }
         Ok(())

@@ -49,6 +49,7 @@ mod employers;
 mod error;
 mod generation;
 mod half;
+mod ids;
 mod index;
 mod merges;
 mod order;

@@ -13,7 +13,8 @@ use tantivy::index::SegmentReader;
 use uuid::Uuid;
 
 use super::docs::{COLUMN_LOOKS, fill_by_column};
-use super::schema::{ID_HIGH, ID_LOW, number_name, order_name};
+use super::ids::{ID_HIGH, ID_LOW};
+use super::schema::{number_name, order_name};
 use super::window::Window;
 use crate::plan::{Order, OrderBy, OrderPosition, OrderValue};
 

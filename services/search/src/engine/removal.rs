@@ -1,75 +1,63 @@
-//! The removal of a document, as small as it can be told.
+//! The removal of documents, as small as it can be told.
 //!
 //! Each document that is written removes what was there under its id, and Tantivy keeps every removal for as long as a
 //! segment is merged that was there before it: millions of them in a bulk load. Its own `delete_term` keeps each with what
-//! a search ranks by, more than 1 KB; this is the id. (`delete_query`, which takes it, is public but not documented: the
-//! tests of this engine's writing are what holds it.)
+//! a search ranks by, more than 1 KB; this is the ids of all that are written together, which are also looked for
+//! together. (`delete_query`, which takes it, is public but not documented: the tests of this engine's writing are what
+//! holds it.)
+
+use std::sync::Arc;
 
 use tantivy::index::SegmentReader;
-use tantivy::postings::SegmentPostings;
-use tantivy::query::{ConstScorer, EmptyScorer, EnableScoring, Explanation, Query, Scorer, Weight};
-use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocId, DocSet as _, IndexWriter, Opstamp, Score, TERMINATED};
+use tantivy::query::{ConstScorer, EnableScoring, Explanation, Query, Scorer, VecDocSet, Weight};
+use tantivy::schema::Field;
+use tantivy::{DocId, IndexWriter, Opstamp, Score};
 use uuid::Uuid;
 
-/// The documents of an id.
-#[derive(Clone, Copy, Debug)]
+use super::ids::{Ids, bucket};
+
+/// The documents of some ids.
+#[derive(Clone, Debug)]
 pub(super) struct Removal {
-    field: Field,
-    id: Uuid,
+    bucket: Field,
+    /// In the order of their buckets, that of the dictionary.
+    ids: Arc<[Uuid]>,
 }
 
 impl Removal {
-    /// Of the documents whose field has this id.
-    pub(super) const fn of(field: Field, id: Uuid) -> Self {
-        Self { field, id }
+    /// Of the documents with one of these ids; `bucket` is the field of the buckets.
+    pub(super) fn of(bucket: Field, mut ids: Vec<Uuid>) -> Self {
+        ids.sort_unstable_by_key(|id| self::bucket(*id));
+        Self {
+            bucket,
+            ids: ids.into(),
+        }
     }
 
     /// Removes what was written before.
     pub(super) fn write(self, writer: &IndexWriter) -> tantivy::Result<Opstamp> {
         writer.delete_query(Box::new(self))
     }
-
-    fn postings(self, reader: &SegmentReader) -> tantivy::Result<Option<SegmentPostings>> {
-        let index = reader.inverted_index(self.field)?;
-        let Some(term) = index.terms().get(self.id.as_bytes())? else {
-            return Ok(None);
-        };
-        let postings = index.read_postings_from_terminfo(&term, IndexRecordOption::Basic)?;
-        Ok(Some(postings))
-    }
 }
 
 impl Query for Removal {
     fn weight(&self, _: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
-        Ok(Box::new(*self))
+        Ok(Box::new(self.clone()))
     }
 }
 
 impl Weight for Removal {
     fn scorer(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
-        Ok(match self.postings(reader)? {
-            Some(postings) => Box::new(ConstScorer::new(postings, boost)),
-            None => Box::new(EmptyScorer),
-        })
+        let ids = Ids::open(reader, self.bucket)?;
+        let mut docs = Vec::new();
+        for id in self.ids.iter() {
+            ids.find(*id, |doc| docs.push(doc))?;
+        }
+        docs.sort_unstable();
+        Ok(Box::new(ConstScorer::new(VecDocSet::from(docs), boost)))
     }
 
     fn explain(&self, _: &SegmentReader, _: DocId) -> tantivy::Result<Explanation> {
         Ok(Explanation::new("the id", 1.0))
-    }
-
-    fn for_each_no_score(
-        &self,
-        reader: &SegmentReader,
-        callback: &mut dyn FnMut(&[DocId]),
-    ) -> tantivy::Result<()> {
-        let Some(mut postings) = self.postings(reader)? else {
-            return Ok(());
-        };
-        while postings.doc() != TERMINATED {
-            callback(&[postings.doc()]);
-            postings.advance();
-        }
-        Ok(())
     }
 }

@@ -9,16 +9,13 @@ use tantivy::schema::{
 use tantivy::{TantivyDocument, Term};
 use uuid::Uuid;
 
+use super::ids::{ID_HIGH, ID_LOW, bucket};
 use super::removal::Removal;
 use super::rows;
 use super::tokens::TOKENIZER;
 use crate::document::Document;
 use crate::plan::{KeyField, Kind, NumberField, OrderField, SourceField, TextField};
 
-/// Column of the id's upper half, as a number that compares as its bytes do.
-pub(super) const ID_HIGH: &str = "id_high";
-/// Column of the id's lower half.
-pub(super) const ID_LOW: &str = "id_low";
 /// The company's number, as a column and as a term: a company's own, that of a person's company, 0 where there is none.
 pub(super) const COMPANY: &str = "company";
 
@@ -150,7 +147,8 @@ pub(super) const fn has_many_values(kind: Kind, field: TextField) -> bool {
 #[derive(Clone)]
 pub(super) struct Fields {
     pub(super) schema: Schema,
-    pub(super) id: Field,
+    /// Of the buckets of ids.
+    pub(super) bucket: Field,
     pub(super) row: Field,
     id_high: Field,
     id_low: Field,
@@ -175,7 +173,7 @@ impl Fields {
         let key = indexed("raw", IndexRecordOption::Basic);
         let number = NumericOptions::default().set_fast();
         let mut schema = Schema::builder();
-        let id = schema.add_bytes_field("id", BytesOptions::default().set_indexed());
+        let bucket = schema.add_bytes_field("id_bucket", BytesOptions::default().set_indexed());
         let id_high = schema.add_u64_field(ID_HIGH, number.clone());
         let id_low = schema.add_u64_field(ID_LOW, number.clone());
         let company = schema.add_u64_field(COMPANY, number.clone().set_indexed());
@@ -188,7 +186,7 @@ impl Fields {
         let sources = SOURCES.map(|field| schema.add_text_field(source_name(field), column()));
         Self {
             schema: schema.build(),
-            id,
+            bucket,
             row,
             id_high,
             id_low,
@@ -209,14 +207,9 @@ impl Fields {
         self.keys[field as usize]
     }
 
-    /// The removal of the document with this id.
-    pub(super) const fn removal(&self, id: Uuid) -> Removal {
-        Removal::of(self.id, id)
-    }
-
-    /// The term of the document with this id.
-    pub(super) fn id_term(&self, id: Uuid) -> Term {
-        Term::from_field_bytes(self.id, id.as_bytes())
+    /// The removal of the documents with one of these ids.
+    pub(super) fn removal(&self, ids: Vec<Uuid>) -> Removal {
+        Removal::of(self.bucket, ids)
     }
 
     /// The term of the company with this number, and of the people who work there.
@@ -228,7 +221,7 @@ impl Fields {
     pub(super) fn document(&self, document: &Document) -> TantivyDocument {
         let mut out = TantivyDocument::new();
         let (high, low) = document.id.as_u64_pair();
-        out.add_bytes(self.id, document.id.as_bytes());
+        out.add_bytes(self.bucket, &bucket(document.id));
         out.add_u64(self.id_high, high);
         out.add_u64(self.id_low, low);
         out.add_u64(self.company, document.company.map_or(0, |number| number.0));

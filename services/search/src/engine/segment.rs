@@ -17,6 +17,7 @@ use uuid::Uuid;
 use super::deadline::Deadline;
 use super::docs::{AllDocs, AnyDocs, AskedDocs, BitDocs, BoxDocs, NotDocs, NumberDocs, RangeDocs, TermDocs};
 use super::employers::{EmployerDocs, Employers, Numbers};
+use super::ids::Ids;
 use super::schema::{Fields, has_many_values, number_name};
 use super::window::Window;
 use super::words::{Expression, MatcherBuilder, WordDocs};
@@ -326,15 +327,19 @@ impl Segment<'_> {
                 postings.advance();
             }
         }
-        Ok(if found.is_empty() {
-            self.none()
-        } else {
-            Box::new(found)
-        })
+        Ok(self.gathered(found))
     }
 
     fn ids(&self, ids: &[Uuid]) -> tantivy::Result<BoxDocs> {
-        self.listed(ids.iter().map(|id| self.fields.id_term(*id)))
+        let of_segment = Ids::open(self.reader, self.fields.bucket)?;
+        let mut found = BitDocs::none(self.reader.max_doc());
+        for (id, looks) in ids.iter().zip(1_u32..) {
+            if looks % LOOKS == 0 && self.deadline.look() {
+                break;
+            }
+            of_segment.find(*id, |doc| found.insert(doc))?;
+        }
+        Ok(self.gathered(found))
     }
 
     /// The documents with one of these terms, each of which few documents have.
@@ -346,17 +351,20 @@ impl Segment<'_> {
             }
             let index = self.reader.inverted_index(term.field())?;
             if let Some(postings) = index.read_block_postings(&term, IndexRecordOption::Basic)? {
-                // Of a document that was replaced within one commit, the old one is there too, deleted.
                 for &doc in postings.docs() {
                     found.insert(doc);
                 }
             }
         }
-        Ok(if found.is_empty() {
+        Ok(self.gathered(found))
+    }
+
+    fn gathered(&self, found: BitDocs) -> BoxDocs {
+        if found.is_empty() {
             self.none()
         } else {
             Box::new(found)
-        })
+        }
     }
 
     fn number(&self, field: NumberField, from: Option<i64>, to: Option<i64>) -> tantivy::Result<BoxDocs> {

@@ -7,6 +7,7 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use super::FeedError;
+use crate::background::stand_back;
 use crate::document::{Change, Document};
 use crate::documents::{Documents, Employer};
 use crate::engine::{Index, IndexError, Merging, Rebuild};
@@ -99,11 +100,12 @@ impl Writer {
         count("company", records.companies.len());
         count("person", records.people.len());
         let target = self.target.clone();
-        self.running.spawn_blocking(move || {
+        let work = move || {
             let all = records.documents(&mut documents);
             target.write(&records.gone, all)?;
             Ok(documents)
-        });
+        };
+        self.running.spawn_blocking(|| stand_back(work));
         Ok(())
     }
 
@@ -157,7 +159,7 @@ impl Target {
             Self::Serving(index) => index.commit(position, merging),
             Self::Rebuild(rebuild) | Self::Empty(rebuild) => rebuild.commit(position, merging),
         };
-        Ok(tokio::task::spawn_blocking(work).await??)
+        Ok(tokio::task::spawn_blocking(|| stand_back(work)).await??)
     }
 }
 

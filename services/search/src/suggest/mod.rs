@@ -11,8 +11,8 @@
 //!   indexes at one position of the feed give the same, however their segments were merged.
 //! - **An index that moves while it is counted.** All of a vocabulary is counted in one [`Snapshot`](crate::engine::Snapshot)
 //!   of both halves. The four vocabularies are replaced together.
-//! - **Counting that takes what searches need.** It is one thread, in the background, a tenth of the time at most: behind
-//!   each counting there is a pause of nine times as long. So what is suggested is behind what is searched: for the
+//! - **Counting that takes what searches need.** It is one thread, which stands back behind them ([`crate::background`]), a
+//!   tenth of the time at most: behind each counting there is a pause of nine times as long. So what is suggested is behind what is searched: for the
 //!   sample by less than two seconds, for millions of records by up to ten times what their counting takes.
 //! - **A start with an index that is there.** Nobody waits for the first counting; until it is done suggestions are refused
 //!   as unavailable, and searches are answered.
@@ -38,6 +38,7 @@ use runtime::process::with_causes;
 use runtime::shutdown::Shutdown;
 use tokio::sync::Semaphore;
 
+use crate::background::stand_back;
 use crate::engine::{Committed, Index};
 use crate::error::SearchError;
 use crate::meters;
@@ -139,10 +140,11 @@ impl Suggest {
             let _waiting = stop.waiting();
             let started = Instant::now();
             let index = Arc::clone(&index);
-            let work = tokio::task::spawn_blocking(move || {
+            let work = move || {
                 let made = count(&index, counted, &mut maker, &stop);
                 (maker, made)
-            });
+            };
+            let work = tokio::task::spawn_blocking(|| stand_back(work));
             let done = tokio::select! {
                 () = shutdown.draining() => return,
                 done = work => done,
