@@ -1,47 +1,71 @@
 //! Work that stands back behind searches.
 //!
 //! Who searches waits for the answer; who has imported records waits for seconds in any case. So what follows the records
-//! (making documents, writing them, merging segments) runs on threads of lower priority: beside searches it has what they
-//! leave, and a small share of the processors whatever they need; alone it has all. The priority is the system's ("nice"),
-//! which counts among all that runs on the processors, so the index also stands back behind what records are written with.
+//! (making documents, writing them, merging segments, counting what is suggested) runs on threads of lower priority: beside
+//! searches it has what they leave, and a small share of the processors whatever they need; alone it has all. The priority
+//! is the system's ("nice"), which counts among all that runs on the processors, so the index also stands back behind
+//! Postgres on the same machine, as it writes the records.
 //!
 //! On Linux the priority is a thread's own, those that it starts begin with it, and without rights none can be raised. So
-//! nothing of the sort is done on threads that are lent from a pool, and whatever starts threads for the index (an index's
-//! writers do, and each commit) has to be done here.
+//! these threads are a pool of their own, and whatever starts threads for the index has to be done there: its writers do,
+//! when they are opened and with each commit.
 
-use std::panic::resume_unwind;
-use std::thread;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::task::JoinHandle;
 
 /// A tenth of the weight of what has none, in the processors' sharing.
 const NICENESS: i32 = 10;
 
-/// Does the work on a thread that stands back, and waits for it.
-pub fn stand_back<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    let lowered = || {
-        // Where that is refused, it is done as if there were no priorities.
-        if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
-            tracing::debug!(%error, "the priority of a thread could not be lowered");
-        }
-        work()
-    };
-    thread::scope(|scope| scope.spawn(lowered).join()).unwrap_or_else(|panic| resume_unwind(panic))
+/// How long a thread is kept that has nothing to do.
+const KEEP_ALIVE: Duration = Duration::from_mins(1);
+
+/// Nothing is driven by it: it has no threads but those that may block.
+static THREADS: LazyLock<Runtime> = LazyLock::new(|| {
+    let mut threads = Builder::new_current_thread();
+    threads
+        .thread_name("background")
+        .thread_keep_alive(KEEP_ALIVE)
+        .on_thread_start(lower);
+    #[expect(clippy::expect_used, reason = "a runtime that drives nothing asks the system for nothing")]
+    threads.build().expect("no threads can be had")
+});
+
+/// Where work that stands back is started.
+pub fn threads() -> &'static Handle {
+    THREADS.handle()
+}
+
+/// Starts work that stands back. It may block.
+pub fn start<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    threads().spawn_blocking(work)
+}
+
+fn lower() {
+    // Where that is refused, the work is done as if there were no priorities.
+    if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
+        tracing::debug!(%error, "the priority of a thread could not be lowered");
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use rustix::process::getpriority_process;
 
     use super::*;
 
-    #[test]
-    fn work_and_what_it_starts_stand_back_and_nothing_else_does() {
-        let before = getpriority_process(None).unwrap();
-        let (own, started) = stand_back(|| {
-            let started = thread::spawn(|| getpriority_process(None).unwrap()).join().unwrap();
-            (getpriority_process(None).unwrap(), started)
-        });
+    #[tokio::test]
+    async fn work_and_what_it_starts_stand_back_and_nothing_else_does() {
+        let priority = || getpriority_process(None).unwrap();
+        let before = priority();
         let lowered = before.max(NICENESS);
-        assert_eq!((own, started), (lowered, lowered));
-        assert_eq!(getpriority_process(None).unwrap(), before);
+        let work = start(move || (priority(), thread::spawn(priority).join().unwrap()));
+        assert_eq!(work.await.unwrap(), (lowered, lowered));
+        let other = tokio::task::spawn_blocking(priority).await.unwrap();
+        assert_eq!((priority(), other), (before, before));
     }
 }

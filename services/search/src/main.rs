@@ -8,7 +8,7 @@ use runtime::grpc_server;
 use runtime::process::{self, BoxError, Process, Service, with_causes};
 use runtime::settings::Settings;
 use runtime::statement;
-use search::background::stand_back;
+use search::background;
 use search::config::SearchConfig;
 use search::engine::{Index, IndexError, IndexSettings, Opened};
 use search::feed::Feed;
@@ -47,10 +47,10 @@ impl Service for SearchProcess {
         let store = Store::new(pool);
         // A feed's index is of no use to another: its positions mean other changes.
         let dir = config.index_dir.join(store.feed().await?.id.to_string());
-        let index = tokio::task::spawn_blocking(move || {
+        let index = background::start(move || {
             // Read now, not by the first search for a place.
             let _ = Gazetteer::get();
-            stand_back(|| open(&dir, config.index))
+            open(&dir, config.index)
         });
         let index = Arc::new(index.await??);
 

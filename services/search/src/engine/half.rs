@@ -8,7 +8,6 @@ use tantivy::index::{IndexBuilder, IndexSettings as TantivySettings, IndexSortBy
 use tantivy::indexer::IndexWriterOptions;
 use tantivy::store::Compressor;
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Searcher, TantivyDocument};
-use uuid::Uuid;
 
 use super::error::{IndexError, Unreadable};
 use super::merges::{Merges, Merging};

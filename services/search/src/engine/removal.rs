@@ -9,9 +9,9 @@
 use std::sync::Arc;
 
 use tantivy::index::SegmentReader;
-use tantivy::query::{ConstScorer, EnableScoring, Explanation, Query, Scorer, VecDocSet, Weight};
+use tantivy::query::{BitSetDocSet, ConstScorer, EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::schema::Field;
-use tantivy::{DocId, IndexWriter, Opstamp, Score};
+use tantivy::{BitSet, DocId, IndexWriter, Opstamp, Score};
 use uuid::Uuid;
 
 use super::ids::{Ids, bucket};
@@ -49,12 +49,13 @@ impl Query for Removal {
 impl Weight for Removal {
     fn scorer(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
         let ids = Ids::open(reader, self.bucket)?;
-        let mut docs = Vec::new();
+        let mut docs = BitSet::with_max_value(reader.max_doc());
         for id in self.ids.iter() {
-            ids.find(*id, |doc| docs.push(doc))?;
+            ids.find(*id, |doc| {
+                docs.insert(doc);
+            })?;
         }
-        docs.sort_unstable();
-        Ok(Box::new(ConstScorer::new(VecDocSet::from(docs), boost)))
+        Ok(Box::new(ConstScorer::new(BitSetDocSet::from(docs), boost)))
     }
 
     fn explain(&self, _: &SegmentReader, _: DocId) -> tantivy::Result<Explanation> {

@@ -33,7 +33,7 @@ use runtime::readiness::Condition;
 use runtime::shutdown::Shutdown;
 use tokio::sync::Mutex;
 
-use crate::background::stand_back;
+use crate::background;
 use crate::engine::{Index, IndexError, IndexStatus, Rebuild};
 use crate::meters;
 use crate::store::changes::Lag;
@@ -264,7 +264,7 @@ impl Feed {
                 self.note(position, feed.position).await?;
                 if position == feed.position {
                     let index = Arc::clone(&self.index);
-                    tokio::task::spawn_blocking(move || stand_back(|| index.show_merged())).await??;
+                    background::start(move || index.show_merged()).await??;
                     return Ok(Advance::Level);
                 }
             }
@@ -314,7 +314,7 @@ impl Feed {
 
     async fn try_build_and_switch(&self) -> Result<(), FeedError> {
         let index = Arc::clone(&self.index);
-        let rebuild = Arc::new(tokio::task::spawn_blocking(move || stand_back(|| index.rebuild())).await??);
+        let rebuild = Arc::new(background::start(move || index.rebuild()).await??);
         build::fill(&self.store, &rebuild, &self.shutdown).await?;
         // Most of the way beside the serving index, the rest while nothing is written to that.
         self.catch_up(&rebuild).await?;

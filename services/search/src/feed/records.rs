@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use super::FeedError;
-use crate::background::stand_back;
+use crate::background;
 use crate::document::{Change, Document};
 use crate::documents::{Documents, Employer};
 use crate::engine::{Index, IndexError, Merging, Rebuild};
@@ -105,7 +105,7 @@ impl Writer {
             target.write(&records.gone, all)?;
             Ok(documents)
         };
-        self.running.spawn_blocking(|| stand_back(work));
+        self.running.spawn_blocking_on(work, background::threads());
         Ok(())
     }
 
@@ -159,7 +159,7 @@ impl Target {
             Self::Serving(index) => index.commit(position, merging),
             Self::Rebuild(rebuild) | Self::Empty(rebuild) => rebuild.commit(position, merging),
         };
-        Ok(tokio::task::spawn_blocking(|| stand_back(work)).await??)
+        Ok(background::start(work).await??)
     }
 }
 

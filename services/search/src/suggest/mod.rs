@@ -38,7 +38,7 @@ use runtime::process::with_causes;
 use runtime::shutdown::Shutdown;
 use tokio::sync::Semaphore;
 
-use crate::background::stand_back;
+use crate::background;
 use crate::engine::{Committed, Index};
 use crate::error::SearchError;
 use crate::meters;
@@ -144,7 +144,7 @@ impl Suggest {
                 let made = count(&index, counted, &mut maker, &stop);
                 (maker, made)
             };
-            let work = tokio::task::spawn_blocking(|| stand_back(work));
+            let work = background::start(work);
             let done = tokio::select! {
                 () = shutdown.draining() => return,
                 done = work => done,
