@@ -8,7 +8,8 @@
 //! # The charge
 //! Once begun it runs to its end in a task of its own, whether or not somebody still waits for the answer. It is tried
 //! again, under the same id, while billing is not there: billing takes it once. If the time runs out in between, whether
-//! it was taken is unknown to us and the caller gets an error; its idempotency key makes the repeat safe.
+//! it was taken is unknown to us and the caller gets an error; its idempotency key makes the repeat safe. It was not taken
+//! if billing refused it, or if no attempt has had a connection to send it on.
 
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ use proto::error_code::ErrorCode;
 use proto::search::v1::SearchQuery;
 use proto::violation::{Violation, ViolationCode};
 use runtime::ambient::Ambient;
+use runtime::grpc_client::Unreached;
+use runtime::process::with_causes;
 use runtime::request_id;
 use runtime::shutdown::Shutdown;
 use serde::Serialize;
@@ -154,13 +157,7 @@ impl Credits {
             match &answer {
                 Ok(charged) => balances.insert(purchase.account_id, charged.balance),
                 Err(status) => {
-                    if matches!(ErrorCode::of(status), ErrorCode::Unavailable | ErrorCode::Timeout) {
-                        metrics::counter!(CHARGES_UNKNOWN).increment(1);
-                        tracing::error!(
-                            charge.id = charge_id,
-                            "it is unknown whether this charge was taken"
-                        );
-                    }
+                    tell_failure(&charge_id, status);
                     balances.invalidate(&purchase.account_id);
                 }
             }
@@ -184,6 +181,26 @@ impl Credits {
             Operation::SearchCompanies | Operation::Unspecified => self.costs.search_companies,
         }
     }
+}
+
+/// Tells of a charge that failed by other than billing's refusal.
+fn tell_failure(charge_id: &str, status: &Status) {
+    if !matches!(ErrorCode::of(status), ErrorCode::Unavailable | ErrorCode::Timeout) {
+        return;
+    }
+    if Unreached::is_why(status) {
+        tracing::warn!(
+            charge.id = charge_id,
+            error = with_causes(status),
+            "this charge was not taken: billing can't be reached"
+        );
+        return;
+    }
+    metrics::counter!(CHARGES_UNKNOWN).increment(1);
+    tracing::error!(
+        charge.id = charge_id,
+        "it is unknown whether this charge was taken"
+    );
 }
 
 /// The idempotency key of the headers: 1-255 printable ASCII characters, once.

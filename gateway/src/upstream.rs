@@ -8,7 +8,7 @@ use proto::billing::v1::billing_service_client::BillingServiceClient;
 use proto::error_code::ErrorCode;
 use proto::keys::v1::key_service_client::KeyServiceClient;
 use proto::search::v1::search_service_client::SearchServiceClient;
-use runtime::grpc_client::{GrpcChannel, GrpcClientConfig, ServiceAddresses};
+use runtime::grpc_client::{GrpcChannel, GrpcClientConfig, ServiceAddresses, Unreached};
 use runtime::process::{BoxError, with_causes};
 use runtime::shutdown::Shutdown;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -131,6 +131,8 @@ impl<C: Clone> Admitted<C> {
     }
 
     /// Calls again, twice at most, while the service is not there: for what can be done again without harm.
+    ///
+    /// It has failed as [`Unreached`] only if no attempt has reached the service.
     pub async fn call_repeatable<M, R, F>(
         &self,
         deadline: Deadline,
@@ -142,16 +144,22 @@ impl<C: Clone> Admitted<C> {
         F: Future<Output = Result<Response<R>, Status>>,
     {
         let mut pauses = PAUSES.into_iter();
+        let mut was_sent = false;
         loop {
-            let answer = self.call(deadline, message.clone(), &method).await;
-            match (&answer, pauses.next()) {
-                (Err(status), Some(pause))
-                    if status.code() == Code::Unavailable && pause < deadline.remaining() =>
-                {
+            let status = match self.call(deadline, message.clone(), &method).await {
+                Ok(answer) => return Ok(answer),
+                Err(status) => status,
+            };
+            let is_unsent = Unreached::is_why(&status);
+            match pauses.next() {
+                Some(pause) if status.code() == Code::Unavailable && pause < deadline.remaining() => {
+                    was_sent |= !is_unsent;
                     metrics::counter!(crate::meters::CALLS_REPEATED).increment(1);
                     tokio::time::sleep(pause).await;
                 }
-                _ => return answer,
+                // That this attempt has not reached it tells nothing of one before.
+                _ if is_unsent && was_sent => return Err(Status::unavailable(with_causes(&status))),
+                _ => return Err(status),
             }
         }
     }
@@ -265,6 +273,28 @@ mod tests {
                 .1,
             Code::Unavailable
         );
+    }
+
+    #[tokio::test]
+    async fn it_is_unreached_if_no_attempt_has_reached_it() {
+        let later = Deadline::after(Duration::from_mins(1));
+        let unreached = || Status::from_error(Unreached::new("search", "refused".into()).into());
+        let broken = || Status::from_error("the connection was reset".into());
+        let is_unreached = async |attempts: [&dyn Fn() -> Status; 3]| {
+            let calls = Cell::new(0);
+            let service = admitted();
+            let result = service.call_repeatable(later, (), |(), _| {
+                let status = attempts[calls.replace(calls.get() + 1)]();
+                async { Err::<Response<()>, _>(status) }
+            });
+            let status = result.await.unwrap_err();
+            assert_eq!((calls.get(), status.code()), (3, Code::Unavailable));
+            Unreached::is_why(&status)
+        };
+        assert!(is_unreached([&unreached, &unreached, &unreached]).await);
+        assert!(!is_unreached([&broken, &unreached, &unreached]).await);
+        assert!(!is_unreached([&unreached, &broken, &unreached]).await);
+        assert!(!is_unreached([&unreached, &unreached, &broken]).await);
     }
 
     #[tokio::test]

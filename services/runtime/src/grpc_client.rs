@@ -16,7 +16,7 @@ use tonic::{Request, Status};
 
 use self::address::ServiceAddress;
 pub use self::address::ServiceAddresses;
-pub use self::replicas::Replicas;
+pub use self::replicas::{Replicas, Unreached};
 use crate::grpc_call::ToldCalls;
 use crate::process::BoxError;
 use crate::request_id;

@@ -208,6 +208,39 @@ fn whatever_befalls_a_service_few_wait_for_it_in_vain_and_the_others_go_on() {
 }
 
 #[test]
+fn a_charge_that_could_not_be_sent_was_not_taken_and_one_without_an_answer_may_have_been() {
+    let world = World::start(Options::new());
+    let budget = format!("{}s", BUDGET.as_secs());
+    world.stack.set("DS_GATEWAY__REQUEST_BUDGET", &budget);
+    world.stack.restart(Service::Gateway).unwrap();
+    let unknown = || {
+        world
+            .metric(Service::Gateway, "gateway_charges_unknown_total")
+            .unwrap()
+    };
+    let (account, other) = (world.account(), world.account());
+    let _ = search(&account).expect(200);
+    let balance = world.operator.balance(&account.id);
+
+    world.stack.kill(Service::Billing).unwrap();
+    // The balance of this one is not known, so that billing is asked for it: now its connection is known to be dead.
+    let _ = search(&other).refused(503, "UNAVAILABLE");
+    let _ = search(&account).refused(503, "UNAVAILABLE");
+    let log = world.stack.log(Service::Gateway).unwrap();
+    assert!(log.contains("this charge was not taken"), "{log}");
+    assert!(unknown().abs() < f64::EPSILON);
+    world.stack.start_part(Service::Billing).unwrap();
+    assert_eq!(world.operator.balance(&account.id), balance);
+
+    until("billing is called again", || search(&account).status == 200);
+    world.stack.suspend(Service::Billing);
+    let _ = search(&account).refused(504, "TIMEOUT");
+    assert!((unknown() - 1.0).abs() < f64::EPSILON);
+    world.stack.resume(Service::Billing);
+    until("billing answers again", || search(&account).status == 200);
+}
+
+#[test]
 fn a_service_that_is_a_little_slow_is_waited_for() {
     let (world, ways) = start(Options::new());
     let account = world.account();

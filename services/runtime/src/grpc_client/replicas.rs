@@ -4,7 +4,8 @@
 //!
 //! - **A replica ends in good order.** It finishes the calls it has taken and takes no more. A call that it has not taken
 //!   goes to another replica at once, without its caller's doing: the connection tells which ones these are
-//!   ([`NotTaken`]). All others are the caller's to repeat or not, since they may have been done.
+//!   ([`NotTaken`]). All others are the caller's to repeat or not, since they may have been done; of a call for which no
+//!   connection could be had, the caller is told that it was not ([`Unreached`]).
 //! - **A replica dies, or can't be reached.** It is left alone for a moment, for longer each time; then one call tries it
 //!   while all others still go elsewhere. If none is left, the one that is due first is tried: the next call finds out
 //!   that a service is back.
@@ -25,9 +26,9 @@ use http_body_util::{BodyExt as _, Full};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::{Notify, watch};
-use tonic::ConnectError;
 use tonic::body::Body;
 use tonic::transport::{Channel, Endpoint, Uri};
+use tonic::{ConnectError, Status};
 use tower::{Service, ServiceExt as _, service_fn};
 
 use super::address::ServiceAddress;
@@ -162,8 +163,12 @@ impl Shared {
         let some = changes.wait_for(|known| !known.is_empty());
         match tokio::time::timeout(PATIENCE, some).await {
             Ok(Ok(known)) => Ok(Arc::clone(&known)),
-            _ => Err(format!("no replica of {} is known", self.service).into()),
+            _ => Err(self.unreached(format!("no replica of {} is known", self.service).into())),
         }
+    }
+
+    fn unreached(&self, cause: BoxError) -> BoxError {
+        Unreached::new(self.service, cause).into()
     }
 
     /// Where a call goes that could not reach these.
@@ -187,7 +192,7 @@ impl Shared {
         let (parts, body) = request.into_parts();
         // Whole, to be sent again: what is streamed to a service goes by a connection of its own.
         let body = body.collect().await?.to_bytes();
-        let mut unreachable = Vec::new();
+        let (mut unreachable, mut is_unsent) = (Vec::new(), true);
         let mut failure = BoxError::from(format!("no replica of {} is known", self.service));
         for _ in 0..MAX_ATTEMPTS {
             let Some(replica) = self.choose(&replicas, &unreachable) else {
@@ -216,9 +221,49 @@ impl Shared {
                 replica.standing().unreachable(Instant::now());
                 self.unreachable.notify_one();
                 unreachable.push(replica);
+            } else {
+                is_unsent = false;
             }
         }
-        Err(failure)
+        Err(if is_unsent {
+            self.unreached(failure)
+        } else {
+            failure
+        })
+    }
+}
+
+/// No replica could be connected to: nothing of the call has left this process.
+///
+/// A replica that refuses a call on a connection that it has promises not to have begun it; this is more, and asks nobody to
+/// be believed.
+#[derive(Debug, thiserror::Error)]
+#[error("no replica of {service} can be reached")]
+pub struct Unreached {
+    service: &'static str,
+    source: ConnectError,
+}
+
+impl Unreached {
+    /// The service with this name, and why it can't be connected to.
+    #[must_use]
+    pub fn new(service: &'static str, cause: BoxError) -> Self {
+        // By this the call is told to be `UNAVAILABLE`.
+        let source = ConnectError(cause);
+        Self { service, source }
+    }
+
+    /// Whether this is why a call failed.
+    #[must_use]
+    pub fn is_why(status: &Status) -> bool {
+        let mut cause = std::error::Error::source(status);
+        while let Some(error) = cause {
+            if error.is::<Self>() {
+                return true;
+            }
+            cause = error.source();
+        }
+        false
     }
 }
 

@@ -1,5 +1,6 @@
 use std::sync::atomic::AtomicU32;
 
+use tokio::io::AsyncReadExt as _;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
@@ -127,10 +128,9 @@ async fn a_service_that_is_back_is_called_at_once() {
     let away = nobody().await;
     let replicas = replicas(&[away]);
     for _ in 0..20 {
-        assert_eq!(
-            call(&replicas).await.unwrap_err().code(),
-            tonic::Code::Unavailable
-        );
+        let status = call(&replicas).await.unwrap_err();
+        assert_eq!(status.code(), tonic::Code::Unavailable);
+        assert!(Unreached::is_why(&status), "{status:?}");
     }
     let _peer = Peer::start_at(away);
     call(&replicas).await.unwrap();
@@ -183,10 +183,31 @@ async fn a_service_without_a_replica_is_not_there() {
     let replicas = Replicas::new("nothing");
     tokio::time::pause();
     let status = call(&replicas).await.unwrap_err();
+    assert_eq!(status.code(), tonic::Code::Unavailable);
     assert!(
         status.message().contains("no replica of nothing is known"),
         "{status}"
     );
+    assert!(Unreached::is_why(&status), "{status:?}");
+}
+
+#[tokio::test]
+async fn whoever_has_had_a_connection_may_have_got_the_call() {
+    // It takes a connection, reads of it what a call begins with, and is gone.
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let replicas = replicas(&[listener.local_addr().unwrap()]);
+    let reading = async {
+        let (mut connection, _) = listener.accept().await.unwrap();
+        let mut head = [0; 24];
+        connection.read_exact(&mut head).await.unwrap();
+        drop((connection, listener));
+    };
+    let (status, ()) = tokio::join!(call(&replicas), reading);
+    let status = status.unwrap_err();
+    assert!(!Unreached::is_why(&status), "{status:?}");
+    // From then on it is known to be away.
+    let status = call(&replicas).await.unwrap_err();
+    assert!(Unreached::is_why(&status), "{status:?}");
 }
 
 #[test]
