@@ -8,6 +8,7 @@ use jsonwebtoken::{Algorithm, DecodingKey};
 use proto::keys::v1;
 use proto::rate::Rate;
 use runtime::grpc_client::{GrpcClientConfig, ServiceAddresses};
+use runtime::redis_client;
 use runtime::secret::Secret;
 use runtime::settings::Settings;
 
@@ -82,7 +83,10 @@ impl Config {
                 1..=1_000_000,
                 "Most requests that call one of the services at once; what would be beyond it is answered 503 at once.",
             ),
-            redis: read_redis(settings),
+            redis: redis_client::read(
+                settings,
+                "Redis, for rates and announcements: redis://:password@host:6379, or rediss://... by TLS.",
+            ),
             redis_budget: settings.bounded(
                 "redis_budget",
                 Duration::from_millis(50),
@@ -125,22 +129,6 @@ impl Config {
             session_keys,
         }
     }
-}
-
-/// Its address may hold a password, so it is a secret.
-fn read_redis(settings: &mut Settings) -> redis::Client {
-    let url = settings.secret(
-        "redis_url",
-        1,
-        "Redis, such as redis://127.0.0.1:6379, for rates and announcements.",
-    );
-    let client = redis::Client::open(url.expose());
-    client.unwrap_or_else(|_| {
-        if !url.expose().is_empty() {
-            settings.contradiction("redis_url: is no address of a Redis, such as redis://127.0.0.1:6379");
-        }
-        redis::Client::open("redis://127.0.0.1").expect("this is an address")
-    })
 }
 
 fn read_pace(settings: &mut Settings) -> Pace {

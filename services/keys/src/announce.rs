@@ -7,18 +7,13 @@
 use std::time::Duration;
 
 use proto::key_change::{CHANNEL, KeyChange};
+use redis::RedisError;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
-use runtime::secret::Secret;
 use runtime::telemetry;
 use tracing::Instrument as _;
 
 /// Longest wait for Redis.
 const PATIENCE: Duration = Duration::from_millis(250);
-
-/// The address is none.
-#[derive(Debug, thiserror::Error)]
-#[error("redis_url is no Redis address, such as redis://:password@host:6379")]
-pub struct BadAddress;
 
 /// The way to the gateways. Cheap to clone; clones share a connection.
 #[derive(Clone)]
@@ -28,14 +23,12 @@ pub struct Announcer {
 
 impl Announcer {
     /// An announcer over this Redis, which is connected to when it is needed, and again when it was away.
-    pub fn new(redis_url: &Secret) -> Result<Self, BadAddress> {
-        // What the library says of an address may hold the password.
-        let client = redis::Client::open(redis_url.expose()).map_err(|_| BadAddress)?;
+    pub fn new(redis: redis::Client) -> Result<Self, RedisError> {
         let config = ConnectionManagerConfig::new()
             .set_connection_timeout(Some(PATIENCE))
             .set_response_timeout(Some(PATIENCE))
             .set_number_of_retries(1);
-        let redis = ConnectionManager::new_lazy_with_config(client, config).map_err(|_| BadAddress)?;
+        let redis = ConnectionManager::new_lazy_with_config(redis, config)?;
         Ok(Self { redis })
     }
 
@@ -56,7 +49,7 @@ impl Announcer {
         let told = tokio::time::timeout(PATIENCE, publish).instrument(span.clone());
         let failure = match told.await {
             Ok(Ok(())) => return,
-            Ok(Err(error)) => error.category().to_owned(),
+            Ok(Err(error)) => error.to_string(),
             Err(_) => "no answer in time".to_owned(),
         };
         telemetry::fail(&span, "redis");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use runtime::database::DatabaseConfig;
 use runtime::grpc_server::GrpcServerConfig;
-use runtime::secret::Secret;
+use runtime::redis_client;
 use runtime::settings::Settings;
 
 use crate::secret::{Pepper, Peppers};
@@ -23,7 +23,7 @@ pub struct KeysConfig {
     /// How it is called.
     pub grpc: GrpcServerConfig,
     /// Where changes are announced.
-    pub redis_url: Secret,
+    pub redis: redis::Client,
     /// What secrets are hashed with.
     pub peppers: Peppers,
     /// Most active keys of an account.
@@ -37,10 +37,9 @@ impl KeysConfig {
     pub fn read(settings: &mut Settings) -> Self {
         let database = DatabaseConfig::read(settings);
         let grpc = GrpcServerConfig::read(settings);
-        let redis_url = settings.secret(
-            "redis_url",
-            1,
-            "Redis on which changes of keys are announced: redis://:password@host:6379",
+        let redis = redis_client::read(
+            settings,
+            "Redis, on which changes of keys are announced: redis://:password@host:6379, or rediss://... by TLS.",
         );
         let pepper = settings.secret(
             "pepper",
@@ -63,7 +62,7 @@ impl KeysConfig {
         Self {
             database,
             grpc,
-            redis_url,
+            redis,
             peppers: Peppers {
                 current: Pepper::new(pepper),
                 previous: previous_pepper.map(Pepper::new),

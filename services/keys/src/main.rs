@@ -38,7 +38,7 @@ impl Service for KeysProcess {
         process.shutdown.spawn_critical("database connections", observing);
         let keys = Keys {
             store: Store::new(pool),
-            announcer: Announcer::new(&config.redis_url)?,
+            announcer: Announcer::new(config.redis)?,
             usage: Usage::default(),
             peppers: config.peppers,
             max_active_keys: config.max_active_keys,

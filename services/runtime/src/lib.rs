@@ -12,6 +12,7 @@ pub mod grpc_server;
 mod health;
 pub mod process;
 pub mod readiness;
+pub mod redis_client;
 pub mod request_id;
 mod rpc;
 pub mod secret;

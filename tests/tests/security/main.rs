@@ -4,5 +4,6 @@
 
 mod mutual_tls;
 mod postgres_tls;
+mod redis_tls;
 mod scopes;
 mod secrets;

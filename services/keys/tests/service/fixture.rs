@@ -41,7 +41,7 @@ pub(crate) fn keys(pool: &PgPool) -> Keys {
 pub(crate) fn keys_with(pool: &PgPool, ambient: Ambient) -> Keys {
     Keys {
         store: Store::new(pool.clone()),
-        announcer: Announcer::new(&redis_url()).unwrap(),
+        announcer: Announcer::new(redis::Client::open(redis_url().expose()).unwrap()).unwrap(),
         usage: Usage::default(),
         peppers: Peppers {
             current: pepper("current"),
