@@ -239,11 +239,14 @@ fn read_session(settings: &mut Settings) -> (SessionRules, SessionKeys) {
         "Algorithm of session tokens: HS256 (session_secret), RS256, ES256 or EdDSA (session_public_key or \
          session_jwks_url).",
     );
+    let problems = settings.problems().len();
     let secret = settings.optional_secret(
         "session_secret",
         32,
         "Secret that session tokens are signed with.",
     );
+    // One whose file can't be read is not missing.
+    let is_unread = secret.is_none() && settings.problems().len() > problems;
     let previous_secret = settings.optional_secret(
         "previous_session_secret",
         32,
@@ -259,17 +262,17 @@ fn read_session(settings: &mut Settings) -> (SessionRules, SessionKeys) {
         "Address where the issuer of session tokens publishes its keys.",
     );
     let algorithm = match algorithm.as_str() {
-        "HS256" => Algorithm::HS256,
-        "RS256" => Algorithm::RS256,
-        "ES256" => Algorithm::ES256,
-        "EdDSA" => Algorithm::EdDSA,
+        "HS256" => Some(Algorithm::HS256),
+        "RS256" => Some(Algorithm::RS256),
+        "ES256" => Some(Algorithm::ES256),
+        "EdDSA" => Some(Algorithm::EdDSA),
         _ => {
             settings.contradiction("session_algorithm: is none of HS256, RS256, ES256, EdDSA");
-            Algorithm::HS256
+            None
         }
     };
     let rules = SessionRules {
-        algorithm,
+        algorithm: algorithm.unwrap_or(Algorithm::HS256),
         issuer: settings.optional("session_issuer", "Issuer that session tokens have to name (iss)."),
         audience: settings.value(
             "session_audience",
@@ -287,7 +290,12 @@ fn read_session(settings: &mut Settings) -> (SessionRules, SessionKeys) {
         ),
     };
     let secrets = [secret, previous_secret];
-    let keys = session_keys(algorithm, secrets, public_key, jwks_url).unwrap_or_else(|problem| {
+    let keys = match algorithm {
+        Some(algorithm) if !is_unread => session_keys(algorithm, secrets, public_key, jwks_url),
+        // Whether the keys go with the algorithm can't be told.
+        _ => Ok(SessionKeys::Fixed(Arc::new([]))),
+    };
+    let keys = keys.unwrap_or_else(|problem| {
         settings.contradiction(problem);
         SessionKeys::Fixed(Arc::new([]))
     });

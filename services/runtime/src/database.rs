@@ -47,7 +47,10 @@ pub struct DatabaseConfig {
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
     /// The address is none.
-    #[error("database_url is no Postgres address, such as postgres://user:password@host:5432/name")]
+    #[error(
+        "database_url: is no Postgres address, such as postgres://user:password@host:5432/name, or \
+         postgres://...?sslmode=verify-full by TLS"
+    )]
     Url,
     /// It can't be reached, or refuses.
     #[error("the database can't be used")]
@@ -99,13 +102,20 @@ impl DatabaseConfig {
     /// Reads `database_url`, `database_serving_role`, `database_max_connections`, `database_acquire_timeout`,
     /// `database_statement_timeout`.
     pub fn read(settings: &mut Settings) -> Self {
+        let url = settings.secret(
+            "database_url",
+            1,
+            "Postgres database: postgres://user:password@host:5432/name, with ?sslmode=verify-full behind it by TLS. To \
+             migrate, as the role that owns its tables.",
+        );
+        // One that is missing has been told.
+        if let Err(error) = connect_options(&url)
+            && !url.expose().is_empty()
+        {
+            settings.contradiction(error.to_string());
+        }
         Self {
-            url: settings.secret(
-                "database_url",
-                1,
-                "Postgres database: postgres://user:password@host:5432/name, with ?sslmode=verify-full behind it by TLS. To \
-                 migrate, as the role that owns its tables.",
-            ),
+            url,
             serving_role: settings.optional(
                 "database_serving_role",
                 "Role that `serve` will use, if not the one that migrates: `migrate` gives it the rights it needs.",
@@ -181,13 +191,8 @@ impl DatabaseConfig {
     }
 
     fn options(&self) -> Result<PgConnectOptions, DatabaseError> {
-        let options = self
-            .url
-            .expose()
-            .parse::<PgConnectOptions>()
-            .map_err(|_| DatabaseError::Url)?;
         // Statements are not logged: they would tell what is searched for.
-        Ok(options.disable_statement_logging())
+        Ok(connect_options(&self.url)?.disable_statement_logging())
     }
 
     /// Brings the database to the form of this schema, and gives the role that serves its rights.
@@ -232,6 +237,16 @@ impl DatabaseConfig {
         connection.ping().await?;
         Ok(connection)
     }
+}
+
+/// What an address says. What the library says of a bad one may hold the password.
+fn connect_options(url: &Secret) -> Result<PgConnectOptions, DatabaseError> {
+    // The library takes any scheme for its own.
+    let is_postgres = ["postgres://", "postgresql://"]
+        .iter()
+        .any(|scheme| url.expose().starts_with(scheme));
+    let options = is_postgres.then(|| url.expose().parse().ok());
+    options.flatten().ok_or(DatabaseError::Url)
 }
 
 /// Lets a transaction's statements go through whole tables, which connections of a pool are discouraged from.

@@ -27,6 +27,8 @@ use tracing_subscriber::{EnvFilter, Layer as _};
 use crate::process::BoxError;
 use crate::settings::{Settings, Share};
 
+use traces::CollectorAddress;
+
 pub use traces::{continue_trace, fail, inject, link, redis_span, set};
 
 /// Target of the span of a request: its fields are told by the log lines, and it is the server's part of the trace.
@@ -48,7 +50,7 @@ const SECONDS: [f64; 14] = [
 pub struct TelemetryConfig {
     log_filter: String,
     log_json: bool,
-    otlp_endpoint: Option<String>,
+    otlp_endpoint: Option<CollectorAddress>,
     trace_sample_ratio: Share,
 }
 
@@ -92,7 +94,7 @@ pub(crate) fn start(
     is_public: bool,
     config: &TelemetryConfig,
 ) -> Result<Telemetry, BoxError> {
-    let traces = config.otlp_endpoint.as_deref();
+    let traces = config.otlp_endpoint.as_ref();
     let traces = traces
         .map(|endpoint| traces::provider(name, is_public, endpoint, config.trace_sample_ratio.number()))
         .transpose()?;

@@ -73,9 +73,114 @@ fn ask(service: Service, arguments: &[String], environment: &[(String, String)])
     }
 }
 
+fn given(name: &str, value: &str) -> (String, String) {
+    (name.to_owned(), value.to_owned())
+}
+
+#[test]
+fn what_can_not_be_right_is_refused_and_nothing_else_is_for_its_sake() {
+    let token = "a-token-of-the-tests-0123456789";
+    let gateway = [
+        given("DS_GATEWAY__SEARCH_URL", "http://search:7101"),
+        given("DS_GATEWAY__KEYS_URL", "http://keys:7102"),
+        given("DS_GATEWAY__BILLING_URL", "http://billing:7103"),
+        given("DS_GATEWAY__REDIS_URL", "redis://redis"),
+        given("DS_GATEWAY__SERVICE_TOKEN", token),
+        given("DS_GATEWAY__SESSION_ALGORITHM", "EdDSA"),
+        given("DS_GATEWAY__SESSION_JWKS_URL", "https://issuer.example/keys"),
+    ];
+    let billing = [
+        given(
+            "DS_BILLING__DATABASE_URL",
+            "postgres://billing:hush@postgres/billing",
+        ),
+        given("DS_BILLING__SERVICE_TOKENS", &format!("gateway:charge:{token}")),
+    ];
+    let good = [
+        (Service::Gateway, gateway.to_vec()),
+        (Service::Billing, billing.to_vec()),
+    ];
+    for (service, environment) in &good {
+        configuration(*service, &[], environment).unwrap();
+    }
+    for (service, name, value, told) in [
+        (
+            0,
+            "SESSION_ALGORITHM",
+            "HS512",
+            "session_algorithm: is none of HS256, RS256, ES256, EdDSA",
+        ),
+        (
+            0,
+            "SESSION_ALGORITHM",
+            "HS256",
+            "session_algorithm HS256 needs session_secret",
+        ),
+        (
+            0,
+            "OTLP_ENDPOINT",
+            "collector:4317",
+            "otlp_endpoint: \"collector:4317\" (from the environment) has to be http://host:port",
+        ),
+        (
+            0,
+            "OTLP_ENDPOINT",
+            "https://collector:4317",
+            "has to be http://host:port: gRPC, without TLS",
+        ),
+        (
+            0,
+            "OTLP_ENDPOINT",
+            "http://collector:4318/v1/traces",
+            "without a path",
+        ),
+        (
+            0,
+            "REDIS_URL",
+            "postgres://redis",
+            "redis_url: is no address of a Redis, such as redis://",
+        ),
+        (
+            0,
+            "REDIS_TLS_AUTHORITY",
+            "/authority.pem",
+            "redis_url does not begin with rediss://",
+        ),
+        (
+            1,
+            "DATABASE_URL",
+            "mysql://billing:hush@mysql/billing",
+            "database_url: is no Postgres address, such as postgres://",
+        ),
+        (
+            1,
+            "DATABASE_URL",
+            "postgres://postgres/billing?sslmode=on",
+            "database_url: is no Postgres address, such as postgres://",
+        ),
+    ] {
+        let (service, environment) = &good[service];
+        let variable = format!("DS_{}__{name}", service.name().to_uppercase());
+        let mut environment = environment.clone();
+        environment.retain(|(name, _)| *name != variable);
+        environment.push((variable, value.to_owned()));
+        let problems = configuration(*service, &[], &environment).unwrap_err();
+        assert!(problems.contains("1 problem(s)"), "{name}={value}: {problems}");
+        assert!(problems.contains(told), "{told} is not told:\n{problems}");
+        assert!(!problems.contains("hush"), "{problems}");
+    }
+    let mut environment = gateway.to_vec();
+    environment.retain(|(name, _)| !name.contains("SESSION"));
+    environment.push(given("DS_GATEWAY__SESSION_SECRET_FILE", "/no/such/file"));
+    let problems = configuration(Service::Gateway, &[], &environment).unwrap_err();
+    assert!(
+        problems.contains("1 problem(s)") && problems.contains("can't be read"),
+        "{problems}"
+    );
+}
+
 #[test]
 fn a_process_is_refused_with_all_its_problems_at_once() {
-    let given = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let problems = configuration(
         Service::Keys,
         &["serve".to_owned()],

@@ -33,12 +33,13 @@ use opentelemetry_sdk::trace::{
     BatchConfigBuilder, BatchSpanProcessor, SamplingDecision, SamplingResult, SdkTracerProvider,
     ShouldSample, Span as SdkSpan, SpanData, SpanExporter, SpanProcessor,
 };
-use tonic::transport::Endpoint;
+use tonic::transport::{Endpoint, Uri};
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 use super::TRACE;
 use crate::process::BoxError;
+use crate::settings::Setting;
 
 /// Longest time that a batch of spans has to get away; also the longest wait for the last ones.
 pub(super) const EXPORT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -54,6 +55,27 @@ const TRACEPARENT: &str = "traceparent";
 /// What becomes of spans, as a metric.
 const SPANS: &str = "trace_spans_total";
 
+/// Where a collector is: `http://host:port`. Spans are sent in the open, to one that is near.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CollectorAddress(Uri);
+
+impl Setting for CollectorAddress {
+    const FORM: &'static str = "URL";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let uri = text
+            .parse::<Uri>()
+            .ok()
+            .filter(|uri| uri.scheme_str() == Some("http") && uri.path() == "/" && uri.query().is_none());
+        uri.map(Self)
+            .ok_or_else(|| "has to be http://host:port: gRPC, without TLS and without a path".to_owned())
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+}
+
 pub(super) fn describe() {
     metrics::describe_counter!(
         SPANS,
@@ -68,11 +90,10 @@ pub(super) fn describe() {
 pub(super) fn provider(
     name: &'static str,
     is_public: bool,
-    endpoint: &str,
+    collector: &CollectorAddress,
     ratio: f64,
 ) -> Result<SdkTracerProvider, BoxError> {
-    let channel = Endpoint::from_shared(endpoint.to_owned())
-        .map_err(|error| format!("otlp_endpoint is no address: {error}"))?
+    let channel = Endpoint::from(collector.0.clone())
         .connect_timeout(EXPORT_TIMEOUT)
         .timeout(EXPORT_TIMEOUT)
         .connect_lazy();
