@@ -7,8 +7,8 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use devstack::{Options, Service};
-use serde_json::Value;
+use devstack::{Options, Part, Service};
+use serde_json::{Value, json};
 use system_tests::World;
 
 use crate::exported::use_all;
@@ -154,6 +154,15 @@ fn one_search_is_one_trace_in_jaeger_by_way_of_the_collector() {
     fs::remove_dir_all(logs).unwrap();
 }
 
+/// Lets the replicas of a service be found at these addresses, and no others, as its name would.
+fn are_found(home: &Path, service: Service, targets: &[&str]) {
+    let file = home.join(format!("{}.json", service.name()));
+    // At once: half of a file would be read too.
+    let whole = file.with_extension("new");
+    fs::write(&whole, json!([{"targets": targets}]).to_string()).unwrap();
+    fs::rename(whole, file).unwrap();
+}
+
 /// Prometheus on a stack, by the configuration that is deployed: only where the processes are found, and how often, is
 /// of the test.
 pub(crate) struct Prometheus {
@@ -173,10 +182,12 @@ impl Prometheus {
             let line = line.unwrap_or_else(|| panic!("{name} is not scraped")).to_owned();
             let address = world.stack.admin_address(service).unwrap();
             let target = address.trim_start_matches("http://");
+            let file = home.join(format!("{name}.json"));
             text = text.replace(
                 &line,
-                &format!("    static_configs: [{{ targets: [\"{target}\"] }}]"),
+                &format!("    file_sd_configs: [{{ files: [\"{}\"] }}]", file.display()),
             );
+            are_found(home, service, &[target]);
         }
         assert!(!text.contains("dns_sd_configs"), "{text}");
         // Rates over a minute are there within seconds.
@@ -189,7 +200,8 @@ impl Prometheus {
         let rules = fs::read_to_string(deployed.join("rules/alerts.yml")).unwrap();
         let rules = rules.lines().map(|line| match line.split_once("for: ") {
             Some((indent, _)) if indent.trim().is_empty() => format!("{indent}for: 0s\n"),
-            _ => format!("{line}\n"),
+            // What was in the last day is what was in these minutes.
+            _ => format!("{}\n", line.replace("[1d:5m]", "[10m:1s]")),
         });
         fs::write(home.join("rules/alerts.yml"), rules.collect::<String>()).unwrap();
         let listen = format!("127.0.0.1:{}", free_port());
@@ -264,12 +276,50 @@ fn every_question_of_the_dashboards_and_every_alert_is_answered_by_a_prometheus(
 
 #[test]
 #[ignore = "needs programs that ./dev test --observability builds"]
+fn a_replica_that_is_gone_and_leaves_no_target_is_missed() {
+    let world = World::start(Options::new());
+    let another = world.stack.start_another(Service::Search).unwrap();
+    let home = logs("replicas");
+    let prometheus = Prometheus::start(&world, &home);
+    let addresses = [Service::Search.into(), another].map(|part: Part| {
+        let address = world.stack.admin_address(part).unwrap();
+        address.trim_start_matches("http://").to_owned()
+    });
+    let [one, other] = addresses.each_ref().map(String::as_str);
+    are_found(&home, Service::Search, &[one, other]);
+    until("both replicas have been there for most of the time", || {
+        let query = "quantile_over_time(0.9, count(up{job=\"search\"} == 1)[10m:1s]) == 2";
+        prometheus.ask(query).filter(|found| !found.is_empty())
+    });
+    assert!(!prometheus.is_firing("ReplicaMissing"));
+    world.stack.kill(another).unwrap();
+    are_found(&home, Service::Search, &[one]);
+    until("ReplicaMissing fires", || {
+        prometheus.is_firing("ReplicaMissing").then_some(())
+    });
+    // Its target is gone, so that nothing else tells.
+    until("it is all that fires", || {
+        let firing = prometheus.ask("ALERTS{alertstate=\"firing\", job=\"search\"}")?;
+        (firing.len() == 1).then_some(())
+    });
+    world.stack.start_part(another).unwrap();
+    are_found(&home, Service::Search, &[one, other]);
+    until("ReplicaMissing is over", || {
+        (!prometheus.is_firing("ReplicaMissing")).then_some(())
+    });
+    drop(prometheus);
+    fs::remove_dir_all(home).unwrap();
+}
+
+#[test]
+#[ignore = "needs programs that ./dev test --observability builds"]
 fn the_rules_hold_what_they_say() {
     let prometheus = folder().join("prometheus");
     for arguments in [
         ["check", "config", "prometheus.yml"],
         ["check", "rules", "rules/alerts.yml"],
         ["test", "rules", "tests/alerts.yml"],
+        ["test", "rules", "tests/replicas.yml"],
     ] {
         let output = Command::new(program("PROMTOOL"))
             .args(arguments)
