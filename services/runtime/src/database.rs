@@ -52,6 +52,22 @@ pub enum DatabaseError {
          postgres://...?sslmode=verify-full by TLS"
     )]
     Url,
+    /// Something stands behind the address that nobody would heed. It is not told what, since that may be part of a password.
+    #[error(
+        "database_url: has a parameter behind the ? that is none of {}; a ? in a password is written %3F",
+        PARAMETERS.join(", ")
+    )]
+    Parameter,
+    /// A file that the address names can't be read.
+    #[error("database_url: {parameter}: {path} can't be read: {error}")]
+    File {
+        /// What the file is for.
+        parameter: &'static str,
+        /// Where it should be.
+        path: String,
+        /// Why not.
+        error: std::io::Error,
+    },
     /// It can't be reached, or refuses.
     #[error("the database can't be used")]
     Database(#[from] sqlx::Error),
@@ -88,6 +104,24 @@ impl DatabaseError {
         }
     }
 }
+
+/// What may stand behind the address of a database.
+const PARAMETERS: [&str; 11] = [
+    "sslmode",
+    "sslrootcert",
+    "sslcert",
+    "sslkey",
+    "application_name",
+    "options",
+    "host",
+    "port",
+    "dbname",
+    "user",
+    "password",
+];
+
+/// Those of them that name files.
+const FILES: [&str; 3] = ["sslrootcert", "sslcert", "sslkey"];
 
 /// Longest wait for another process's migration.
 const LOCK_PATIENCE: Duration = Duration::from_mins(10);
@@ -239,14 +273,33 @@ impl DatabaseConfig {
     }
 }
 
-/// What an address says. What the library says of a bad one may hold the password.
+/// What an address says. What the library says of a bad one may hold the password; of parameters that it does not know it
+/// only warns.
 fn connect_options(url: &Secret) -> Result<PgConnectOptions, DatabaseError> {
     // The library takes any scheme for its own.
     let is_postgres = ["postgres://", "postgresql://"]
         .iter()
         .any(|scheme| url.expose().starts_with(scheme));
-    let options = is_postgres.then(|| url.expose().parse().ok());
-    options.flatten().ok_or(DatabaseError::Url)
+    if !is_postgres {
+        return Err(DatabaseError::Url);
+    }
+    let (_, parameters) = url.expose().split_once('?').unwrap_or_default();
+    for (name, value) in form_urlencoded::parse(parameters.as_bytes()) {
+        let known = PARAMETERS.into_iter().find(|known| *known == name);
+        let parameter = known.ok_or(DatabaseError::Parameter)?;
+        // The library looks for it when it connects, and a file that is missing would be waited for like a database.
+        if FILES.contains(&parameter)
+            && let Err(error) = std::fs::File::open(&*value)
+        {
+            let path = value.into_owned();
+            return Err(DatabaseError::File {
+                parameter,
+                path,
+                error,
+            });
+        }
+    }
+    url.expose().parse().map_err(|_| DatabaseError::Url)
 }
 
 /// Lets a transaction's statements go through whole tables, which connections of a pool are discouraged from.

@@ -77,6 +77,82 @@ fn given(name: &str, value: &str) -> (String, String) {
     (name.to_owned(), value.to_owned())
 }
 
+/// Of which process, which setting, what it is set to, and what is told of it.
+const WRONG: [(Service, &str, &str, &str); 12] = [
+    (
+        Service::Gateway,
+        "SESSION_ALGORITHM",
+        "HS512",
+        "session_algorithm: is none of HS256, RS256, ES256, EdDSA",
+    ),
+    (
+        Service::Gateway,
+        "SESSION_ALGORITHM",
+        "HS256",
+        "session_algorithm HS256 needs session_secret",
+    ),
+    (
+        Service::Gateway,
+        "OTLP_ENDPOINT",
+        "collector:4317",
+        "otlp_endpoint: \"collector:4317\" (from the environment) has to be http://host:port",
+    ),
+    (
+        Service::Gateway,
+        "OTLP_ENDPOINT",
+        "https://collector:4317",
+        "has to be http://host:port: gRPC, without TLS",
+    ),
+    (
+        Service::Gateway,
+        "OTLP_ENDPOINT",
+        "http://collector:4318/v1/traces",
+        "without a path",
+    ),
+    (
+        Service::Gateway,
+        "REDIS_URL",
+        "postgres://redis",
+        "redis_url: is no address of a Redis, such as redis://",
+    ),
+    (
+        Service::Gateway,
+        "REDIS_TLS_AUTHORITY",
+        "/authority.pem",
+        "redis_url does not begin with rediss://",
+    ),
+    (
+        Service::Billing,
+        "DATABASE_URL",
+        "mysql://billing:hush@mysql/billing",
+        "database_url: is no Postgres address, such as postgres://",
+    ),
+    (
+        Service::Billing,
+        "DATABASE_URL",
+        "postgres://postgres/billing?sslmode=on",
+        "database_url: is no Postgres address, such as postgres://",
+    ),
+    (
+        Service::Billing,
+        "DATABASE_URL",
+        "postgres://postgres/billing?sslmod=verify-full",
+        "database_url: has a parameter behind the ? that is none of sslmode, sslrootcert",
+    ),
+    (
+        Service::Billing,
+        "DATABASE_URL",
+        "postgres://billing:1?hush@postgres/billing",
+        "a ? in a password is written %3F",
+    ),
+    (
+        Service::Billing,
+        "DATABASE_URL",
+        "postgres://postgres/billing?sslmode=verify-full&sslrootcert=/no/such/file",
+        "database_url: sslrootcert: /no/such/file can't be read",
+    ),
+];
+
 #[test]
 fn what_can_not_be_right_is_refused_and_nothing_else_is_for_its_sake() {
     let token = "a-token-of-the-tests-0123456789";
@@ -103,68 +179,13 @@ fn what_can_not_be_right_is_refused_and_nothing_else_is_for_its_sake() {
     for (service, environment) in &good {
         configuration(*service, &[], environment).unwrap();
     }
-    for (service, name, value, told) in [
-        (
-            0,
-            "SESSION_ALGORITHM",
-            "HS512",
-            "session_algorithm: is none of HS256, RS256, ES256, EdDSA",
-        ),
-        (
-            0,
-            "SESSION_ALGORITHM",
-            "HS256",
-            "session_algorithm HS256 needs session_secret",
-        ),
-        (
-            0,
-            "OTLP_ENDPOINT",
-            "collector:4317",
-            "otlp_endpoint: \"collector:4317\" (from the environment) has to be http://host:port",
-        ),
-        (
-            0,
-            "OTLP_ENDPOINT",
-            "https://collector:4317",
-            "has to be http://host:port: gRPC, without TLS",
-        ),
-        (
-            0,
-            "OTLP_ENDPOINT",
-            "http://collector:4318/v1/traces",
-            "without a path",
-        ),
-        (
-            0,
-            "REDIS_URL",
-            "postgres://redis",
-            "redis_url: is no address of a Redis, such as redis://",
-        ),
-        (
-            0,
-            "REDIS_TLS_AUTHORITY",
-            "/authority.pem",
-            "redis_url does not begin with rediss://",
-        ),
-        (
-            1,
-            "DATABASE_URL",
-            "mysql://billing:hush@mysql/billing",
-            "database_url: is no Postgres address, such as postgres://",
-        ),
-        (
-            1,
-            "DATABASE_URL",
-            "postgres://postgres/billing?sslmode=on",
-            "database_url: is no Postgres address, such as postgres://",
-        ),
-    ] {
-        let (service, environment) = &good[service];
+    for (service, name, value, told) in WRONG {
+        let (_, environment) = good.iter().find(|(of, _)| *of == service).unwrap();
         let variable = format!("DS_{}__{name}", service.name().to_uppercase());
         let mut environment = environment.clone();
         environment.retain(|(name, _)| *name != variable);
         environment.push((variable, value.to_owned()));
-        let problems = configuration(*service, &[], &environment).unwrap_err();
+        let problems = configuration(service, &[], &environment).unwrap_err();
         assert!(problems.contains("1 problem(s)"), "{name}={value}: {problems}");
         assert!(problems.contains(told), "{told} is not told:\n{problems}");
         assert!(!problems.contains("hush"), "{problems}");
