@@ -29,7 +29,10 @@ static THREADS: LazyLock<Runtime> = LazyLock::new(|| {
         .thread_name("background")
         .thread_keep_alive(KEEP_ALIVE)
         .on_thread_start(lower);
-    #[expect(clippy::expect_used, reason = "a runtime that drives nothing asks the system for nothing")]
+    #[expect(
+        clippy::expect_used,
+        reason = "a runtime that drives nothing asks the system for nothing"
+    )]
     threads.build().expect("no threads can be had")
 });
 

@@ -47,7 +47,10 @@ impl Ids {
     /// segment, deleted.
     pub(super) fn find(&self, id: Uuid, mut found: impl FnMut(DocId)) -> tantivy::Result<()> {
         let term = Term::from_field_bytes(self.bucket, &bucket(id));
-        let Some(mut postings) = self.buckets.read_block_postings(&term, IndexRecordOption::Basic)? else {
+        let Some(mut postings) = self
+            .buckets
+            .read_block_postings(&term, IndexRecordOption::Basic)?
+        else {
             return Ok(());
         };
         let (high, low) = id.as_u64_pair();

@@ -38,6 +38,9 @@
 //!
 //! Rows are read from the document store and unpacked (`rows`), for the hits alone.
 //!
+//! A document is found by its id through a term that it shares with others, and its columns (`ids`); what is written together
+//! removes what it replaces in one piece (`removal`).
+//!
 //! Beside the searches, the records' texts as their sources write them can be gone through (`sources`), for suggestions.
 //!
 //! Conditions are walked by recursion, to the depth that the planner gives them, which does not depend on what a

@@ -35,10 +35,10 @@ const NUMBERS: [NumberField; 3] = [
 const ORDERS: [OrderField; 3] = [OrderField::Name, OrderField::JobTitle, OrderField::CompanyName];
 const KINDS: [Kind; 2] = [Kind::Company, Kind::Person];
 
-/// Ids that compare otherwise by halves, signs or text than by bytes. Many end alike, and some are alike in either half.
+/// Ids that compare otherwise by halves, signs or text than by bytes; many end alike.
 pub(crate) fn id(number: u8) -> Uuid {
     let number = u128::from(number);
-    Uuid::from_u128(number << 121 | (number / 4 ^ 0x55) << 60 | number % 4)
+    Uuid::from_u128((number << 121) | (((number / 4) ^ 0x55) << 60) | (number % 4))
 }
 
 /// The number of the company with this id.
