@@ -1,16 +1,17 @@
 //! Documents by their ids.
 //!
 //! A dictionary of whole ids, no two of which have anything in common, took a tenth of a bulk load: with each merge each
-//! is put into it anew. So there is a term for each bucket of ids, those with the same last two bytes, which are random
-//! in every kind of id that records have. Which of a bucket's documents has an id is told by the columns of the ids.
+//! is put into it anew. So there is a term for each bucket of ids, those with the same last two bytes: records are given
+//! ids that begin with the time and end with what is random. Which of a bucket's documents has an id is told by the
+//! columns of the ids.
+
+use std::sync::Arc;
 
 use tantivy::columnar::Column;
 use tantivy::index::{InvertedIndexReader, SegmentReader};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, Term};
 use uuid::Uuid;
-
-use std::sync::Arc;
 
 /// Column of the id's upper half, as a number that compares as its bytes do.
 pub(super) const ID_HIGH: &str = "id_high";
