@@ -105,8 +105,8 @@ impl DatabaseError {
     }
 }
 
-/// What may stand behind the address of a database.
-const PARAMETERS: [&str; 11] = [
+/// What may stand behind the address of a database: all that the library heeds.
+const PARAMETERS: [&str; 18] = [
     "sslmode",
     "sslrootcert",
     "sslcert",
@@ -114,14 +114,30 @@ const PARAMETERS: [&str; 11] = [
     "application_name",
     "options",
     "host",
+    "hostaddr",
     "port",
     "dbname",
     "user",
     "password",
+    "statement-cache-capacity",
+    // The library's own ways to write the first ones.
+    "ssl-mode",
+    "ssl-root-cert",
+    "ssl-ca",
+    "ssl-cert",
+    "ssl-key",
 ];
 
 /// Those of them that name files.
-const FILES: [&str; 3] = ["sslrootcert", "sslcert", "sslkey"];
+const FILES: [&str; 7] = [
+    "sslrootcert",
+    "ssl-root-cert",
+    "ssl-ca",
+    "sslcert",
+    "ssl-cert",
+    "sslkey",
+    "ssl-key",
+];
 
 /// Longest wait for another process's migration.
 const LOCK_PATIENCE: Duration = Duration::from_mins(10);
