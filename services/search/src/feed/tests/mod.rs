@@ -35,8 +35,9 @@ fn stage(pool: PgPool, dir: &Path) -> Stage {
         writer_memory_bytes: 16 << 20,
         ..IndexSettings::default()
     };
-    let Opened::Ready(index) = Index::open(dir, settings).unwrap() else {
-        panic!("the index is usable")
+    let index = match Index::open(dir, settings).unwrap() {
+        Opened::Ready(index) => index,
+        Opened::Unusable(unusable) => panic!("the index can't be used: {:?}", unusable.reason()),
     };
     let (store, index) = (Store::new(pool.clone()), Arc::new(index));
     let settings = FeedSettings {
