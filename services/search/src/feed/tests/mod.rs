@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::Instant;
 
 use prost::Message as _;
 use proto::search::v1::{Company as CompanyMessage, Person as PersonMessage};
@@ -19,6 +20,9 @@ use crate::store::write::{Batch, Delete, Put};
 
 mod behind;
 
+/// Longest wait for what happens soon.
+const PATIENCE: Duration = Duration::from_mins(1);
+
 struct Stage {
     pool: PgPool,
     store: Store,
@@ -35,10 +39,7 @@ fn stage(pool: PgPool, dir: &Path) -> Stage {
         writer_memory_bytes: 16 << 20,
         ..IndexSettings::default()
     };
-    let index = match Index::open(dir, settings).unwrap() {
-        Opened::Ready(index) => index,
-        Opened::Unusable(unusable) => panic!("the index can't be used: {:?}", unusable.reason()),
-    };
+    let index = open(dir, &settings);
     let (store, index) = (Store::new(pool.clone()), Arc::new(index));
     let settings = FeedSettings {
         interval: Duration::from_millis(5),
@@ -64,6 +65,18 @@ fn stage(pool: PgPool, dir: &Path) -> Stage {
         shutdown,
         built,
         readiness,
+    }
+}
+
+/// Opens an index that this process may have closed a moment ago: unlike one that was killed, it may still have a merge at
+/// its end, which takes files away. What is damaged stays so.
+fn open(dir: &Path, settings: &IndexSettings) -> Index {
+    let begun = Instant::now();
+    loop {
+        match Index::open(dir, settings.clone()).unwrap() {
+            Opened::Ready(index) => return index,
+            Opened::Unusable(unusable) => assert!(begun.elapsed() < PATIENCE, "{:?}", unusable.reason()),
+        }
     }
 }
 
