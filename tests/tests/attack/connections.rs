@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use devstack::Options;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use system_tests::World;
+use system_tests::{PATIENCE, World};
 
 use crate::bystanders::unharmed;
 use crate::memory::Memory;
-use crate::wire::{PATIENCE, Wire};
+use crate::wire::Wire;
 
 /// How many connections are held on to.
 const HELD: usize = 10_000;

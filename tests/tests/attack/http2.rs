@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::thread;
 
 use devstack::Options;
-use system_tests::World;
+use system_tests::{PATIENCE, World};
 
 use crate::bystanders::unharmed;
 use crate::frames::{
@@ -12,7 +12,6 @@ use crate::frames::{
     SETTINGS, frame, head, search_head, text,
 };
 use crate::memory::Memory;
-use crate::wire::PATIENCE;
 
 /// Reasons for which a connection is ended.
 const NO_ERROR: u32 = 0;

@@ -4,12 +4,12 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use devstack::{Options, Service};
-use system_tests::World;
+use system_tests::{PATIENCE, World};
 
 use crate::bystanders::unharmed;
 use crate::frames::{END_HEADERS, END_STREAM, HEADERS, Http2, frame, head};
 use crate::memory::Memory;
-use crate::wire::{PATIENCE, Told, Wire};
+use crate::wire::{Told, Wire};
 
 /// A gateway that does not wait long.
 fn world() -> &'static World {

@@ -5,10 +5,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use devstack::Service;
-use system_tests::World;
-
-/// Longest wait for anything; far beyond what is promised, since tests hold no time.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+use system_tests::{PATIENCE, World};
 
 /// A connection.
 pub(crate) struct Wire {

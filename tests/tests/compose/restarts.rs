@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use system_tests::{Account, Containers};
+use system_tests::{Account, Containers, until};
 
 /// In the order they are restarted in.
 const ALL: [&str; 7] = [
@@ -20,9 +20,6 @@ const ALL: [&str; 7] = [
 
 /// Callers that search all the time, one request after another.
 const CALLERS: usize = 4;
-
-/// Longest that the system may take to answer after all containers are healthy again.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What became of searches.
 #[derive(Default)]
@@ -85,13 +82,13 @@ fn every_container_can_be_restarted_under_load() {
         println!("restarted    healthy after  answered  failed  longest gap  failed by status");
         for service in ALL {
             *outcomes.lock().unwrap() = Outcomes::default();
-            wait_until("searches are answered", || outcomes.lock().unwrap().answered > 20);
+            until("searches are answered", || outcomes.lock().unwrap().answered > 20);
             let begun = Instant::now();
             let _ = system.compose_well(&["restart", service]);
             system.wait_healthy(service);
             let healthy = begun.elapsed();
             let reached = outcomes.lock().unwrap().answered;
-            wait_until("searches are answered again", || {
+            until("searches are answered again", || {
                 outcomes.lock().unwrap().answered > reached + 100
             });
             let round = std::mem::take(&mut *outcomes.lock().unwrap());
@@ -127,12 +124,4 @@ fn every_container_can_be_restarted_under_load() {
         "{}",
         system.compose_well(&["run", "--rm", "dsctl", "credits", "verify"])
     );
-}
-
-fn wait_until(what: &str, mut is: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is() {
-        assert!(Instant::now() < deadline, "not within {PATIENCE:?}: {what}");
-        thread::park_timeout(Duration::from_millis(20));
-    }
 }

@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use system_tests::{Account, Answer, world};
+use system_tests::{Account, Answer, until, world};
 
 fn text(value: &Value) -> String {
     value
@@ -164,10 +164,9 @@ fn a_revoked_key_is_dead_for_good() {
 
 /// Asks until the answer is the one hoped for: an announcement takes its time. The bound is far beyond the promise.
 fn await_status(account: &Account, secret: &str, status: u16) {
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    while search_status(account, secret) != status {
-        assert!(std::time::Instant::now() < deadline, "still not {status}");
-    }
+    until(&format!("it is {status}"), || {
+        search_status(account, secret) == status
+    });
 }
 
 #[test]
@@ -204,17 +203,10 @@ fn of_two_regenerations_at_once_one_secret_works() {
             .map(|thread| thread.join().unwrap())
             .collect::<Vec<_>>()
     });
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    loop {
-        let working = secrets
-            .iter()
-            .filter(|secret| search_status(&account, secret) == 200)
-            .count();
-        if working == 1 {
-            break;
-        }
-        assert!(std::time::Instant::now() < deadline, "{working} secrets work");
-    }
+    until("one secret is left", || {
+        let works = |secret: &&String| search_status(&account, secret) == 200;
+        secrets.iter().filter(works).count() == 1
+    });
 }
 
 #[test]
@@ -273,17 +265,10 @@ fn an_account_has_at_most_fifty_active_keys() {
 fn the_time_of_last_use_is_told() {
     let account = world().account();
     assert_eq!(search_status(&account, &account.key), 200);
-    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(2);
-    loop {
+    until("lastUsedAt is told", || {
         let keys = account.keys(Method::GET, "", None).expect(200).body;
-        if keys["keys"][0]["lastUsedAt"].is_string() {
-            break;
-        }
-        assert!(std::time::Instant::now() < deadline, "lastUsedAt is never told");
-        // Listing keys has no rate of its own to spend, but there is no need to hammer.
-        let (_alive, never) = std::sync::mpsc::channel::<()>();
-        let _ = never.recv_timeout(std::time::Duration::from_millis(200));
-    }
+        keys["keys"][0]["lastUsedAt"].is_string()
+    });
 }
 
 #[test]

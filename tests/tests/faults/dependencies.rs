@@ -9,11 +9,10 @@ use std::time::{Duration, Instant};
 
 use devstack::{Line, Options, Part, Service};
 use reqwest::Method;
-use system_tests::{Account, Answer, World};
+use system_tests::{Account, Answer, World, until};
 
 use crate::calls::CountedLine;
 use crate::gateways::search;
-use crate::parts::until;
 
 /// Longest time for a request, and most that may call one service at once: fewer than by default, to be reached.
 const BUDGET: Duration = Duration::from_secs(6);

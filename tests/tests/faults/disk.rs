@@ -7,9 +7,7 @@ use devstack::{Options, Service};
 use proto::search::v1::import_record::Change;
 use proto::search::v1::{ImportRequest, ImportResponse};
 use serde_json::json;
-use system_tests::{Account, World, company};
-
-use crate::parts::until;
+use system_tests::{Account, World, company, until};
 
 /// Imports companies that share a word of their names, without waiting until they can be searched.
 fn imported(world: &World, shared: &str, count: usize) -> ImportResponse {

@@ -12,9 +12,8 @@ use proto::search::v1::{
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use sqlx::{Connection as _, PgConnection};
-use system_tests::{World, company, person, timestamp};
+use system_tests::{PATIENCE, World, company, person, timestamp};
 
-use crate::parts::PATIENCE;
 use crate::replica::Replica;
 use crate::run::Run;
 

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use devstack::{Line, Options, Part, Service};
-use system_tests::{Account, World};
+use system_tests::{Account, World, until};
 
 use crate::gateways::{Gateways, search};
-use crate::parts::until;
 
 /// Requests of an account in a day: none refills while the test runs.
 const LIMIT: i64 = 20;

@@ -1,22 +1,10 @@
 //! Each part dies while the others run.
 
-use std::time::{Duration, Instant};
-
 use devstack::{Options, Part, Service};
 use proto::search::v1::import_record::Change;
 use reqwest::Method;
 use serde_json::json;
-use system_tests::{Account, World, company};
-
-/// Longest wait for the system to heal; far beyond what is promised, since tests hold no time.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
-
-pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
-    }
-}
+use system_tests::{Account, World, company, until};
 
 /// Searches until it is answered. In between there is nothing but the errors that the contract has for it.
 fn searches_again(account: &Account, part: Part) {

@@ -134,7 +134,7 @@ impl Replica {
                 tokio::time::sleep(PAUSE).await;
             }
         };
-        let waited = tokio::time::timeout(crate::parts::PATIENCE, reached).await;
+        let waited = tokio::time::timeout(system_tests::PATIENCE, reached).await;
         assert!(waited.is_ok(), "{position} is not searchable");
     }
 

@@ -4,10 +4,9 @@ use std::time::{Duration, Instant};
 
 use devstack::{Options, Part, Service};
 use reqwest::Method;
-use system_tests::{Account, World};
+use system_tests::{Account, World, until};
 
 use crate::gateways::{Gateways, search};
-use crate::parts::until;
 
 /// What a gateway has been told of a key counts for less than this; by the contract's promise for when Redis is away.
 const PROMISED: Duration = Duration::from_secs(5);

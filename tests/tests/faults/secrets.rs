@@ -5,13 +5,10 @@ mod certificates;
 mod issuer;
 mod stores;
 
-use std::time::Instant;
-
 use devstack::{Options, Part, Service};
-use system_tests::{World, session};
+use system_tests::{World, session, until};
 
 use crate::fleet::{Fleet, NEW, OLD, SERVICES, setting, tokens};
-use crate::parts::PATIENCE;
 
 #[test]
 fn keys_and_tokens_are_changed_and_no_request_is_lost() {
@@ -35,11 +32,10 @@ fn keys_and_tokens_are_changed_and_no_request_is_lost() {
             Service::Keys,
             &[("DS_KEYS__PEPPER", NEW), ("DS_KEYS__PREVIOUS_PEPPER", OLD)],
         );
-        let begun = Instant::now();
-        while !is_told(&fleet.world, Service::Keys, "keys_active{pepper=\"previous\"} 0") {
-            assert!(begun.elapsed() < PATIENCE, "keys stay with the previous pepper");
+        until("no key has the previous pepper", || {
             fleet.go_on();
-        }
+            is_told(&fleet.world, Service::Keys, "keys_active{pepper=\"previous\"} 0")
+        });
         fleet.roll_with(Service::Keys, &[("DS_KEYS__PREVIOUS_PEPPER", "")]);
 
         // What sessions are signed with.

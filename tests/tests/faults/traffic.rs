@@ -7,9 +7,7 @@ use std::time::{Duration, Instant};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use serde_json::{Value, json};
-use system_tests::Account;
-
-use crate::parts::PATIENCE;
+use system_tests::{Account, PATIENCE};
 
 /// Longest that a caller waits; a little longer than a gateway may take.
 const CALLER_PATIENCE: Duration = Duration::from_secs(15);

@@ -3,19 +3,15 @@
 
 use std::error::Error as _;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use devstack::{Options, Service};
 use proto::billing::v1::GetBalanceRequest;
 use proto::billing::v1::billing_service_client::BillingServiceClient;
 use rcgen::ExtendedKeyUsagePurpose;
 use serde_json::json;
-use system_tests::{Account, Authority, Pair, World};
+use system_tests::{Account, Authority, Pair, World, until};
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Code, Request, Status};
-
-/// Longest wait for the system to heal; far beyond what is promised, since tests hold no time.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Where all services listen.
 const HERE: &str = "127.0.0.1";
@@ -129,18 +125,14 @@ impl Secured {
     /// Starts the gateway again, which tells of the services what it then finds.
     fn gateway_finds(&self, status: u16) {
         self.world.stack.restart(Service::Gateway).unwrap();
-        let begun = Instant::now();
-        loop {
+        until(&format!("the gateway finds {status}"), || {
             let search = self.account.companies(&json!({"limit": 1}));
             let keys = self.account.keys(reqwest::Method::GET, "", None);
             // A connection that is just being made anew is a 503 too; a 200 where there should be none is none for a moment.
             assert!([status, 503].contains(&search.status), "{:#}", search.body);
             assert!([status, 503].contains(&keys.status), "{:#}", keys.body);
-            if search.status == status && keys.status == status {
-                return;
-            }
-            assert!(begun.elapsed() < PATIENCE, "{:#}", search.body);
-        }
+            search.status == status && keys.status == status
+        });
     }
 }
 

@@ -1,16 +1,12 @@
 //! TLS to Redis, as those who run it for others ask for it: `rediss://`, and an authority where it is not one of the public ones.
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use devstack::{Options, Service};
 use redis::Connection;
 use reqwest::Method;
 use serde_json::json;
-use system_tests::{Authority, World};
-
-/// Longest wait for what happens soon.
-const PATIENCE: Duration = Duration::from_mins(1);
+use system_tests::{Authority, World, until};
 
 /// Where the tests' Redis listens.
 const HERE: &str = "127.0.0.1";
@@ -89,11 +85,8 @@ fn redis_is_spoken_with_in_tls_and_only_with_one_of_the_authority_that_is_named(
             world.stack.set(&setting("REDIS_TLS_AUTHORITY"), authority);
             world.stack.restart(service).unwrap();
         }
-        let begun = Instant::now();
         if name == "ours" {
-            while !speak_with_redis(&world) {
-                assert!(begun.elapsed() < PATIENCE, "Redis is not spoken with");
-            }
+            until("Redis is spoken with", || speak_with_redis(&world));
             continue;
         }
         let [gateway, keys] = there;
@@ -103,10 +96,10 @@ fn redis_is_spoken_with_in_tls_and_only_with_one_of_the_authority_that_is_named(
             (Service::Keys, keys, "could not be announced over Redis"),
         ] {
             // An announcement may also give up before it knows why.
-            while !tells(&world, service, there, what) {
+            until(&format!("{name}: {what:?} is told"), || {
                 assert!(!speak_with_redis(&world), "{name}");
-                assert!(begun.elapsed() < PATIENCE, "{name}: {what:?} is not told");
-            }
+                tells(&world, service, there, what)
+            });
         }
         assert!(!speak_with_redis(&world), "{name}");
     }

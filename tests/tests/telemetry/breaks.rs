@@ -6,10 +6,9 @@ use std::fs;
 use devstack::{Options, Part, Service};
 use reqwest::Method;
 use serde_json::json;
-use system_tests::{Account, World};
+use system_tests::{Account, World, until_some};
 
 use crate::observability::{Prometheus, logs};
-use crate::until;
 
 /// Searches, whatever becomes of it.
 fn search(account: &Account) {
@@ -27,7 +26,7 @@ fn readiness(world: &World, service: Service) -> String {
 /// Waits until these alerts fire, searching meanwhile.
 fn fire(prometheus: &Prometheus, account: &Account, alerts: &[&str]) {
     for alert in alerts {
-        until(&format!("{alert} fires"), || {
+        until_some(&format!("{alert} fires"), || {
             search(account);
             prometheus.is_firing(alert).then_some(())
         });
@@ -37,7 +36,7 @@ fn fire(prometheus: &Prometheus, account: &Account, alerts: &[&str]) {
 /// Waits until these alerts, which look at what is and not at what was, are over.
 fn are_over(prometheus: &Prometheus, account: &Account, alerts: &[&str]) {
     for alert in alerts {
-        until(&format!("{alert} is over"), || {
+        until_some(&format!("{alert} is over"), || {
             search(account);
             (!prometheus.is_firing(alert)).then_some(())
         });
@@ -51,7 +50,7 @@ fn whatever_is_broken_its_alerts_fire_and_those_that_tell_the_present_end() {
     let account = world.account();
     let home = logs("breaks");
     let prometheus = Prometheus::start(&world, &home);
-    until("all processes are scraped", || {
+    until_some("all processes are scraped", || {
         search(&account);
         (prometheus.ask("sum(up)")?.first()?["value"][1] == "4").then_some(())
     });
@@ -62,7 +61,7 @@ fn whatever_is_broken_its_alerts_fire_and_those_that_tell_the_present_end() {
     let _ = revoked.expect(200);
     // Nobody else notices.
     for alert in ["RateLimitNotShared", "KeyChangesNotHeard", "KeyAnnouncementsFail"] {
-        until(&format!("{alert} fires"), || {
+        until_some(&format!("{alert} fires"), || {
             let _ = account.companies(&json!({"limit": 1})).expect(200);
             prometheus.is_firing(alert).then_some(())
         });
@@ -98,7 +97,7 @@ fn whatever_is_broken_its_alerts_fire_and_those_that_tell_the_present_end() {
     world.stack.start_part(Part::Postgres).unwrap();
     are_over(&prometheus, &account, &["ProcessNotReady"]);
 
-    until("the index follows again", || {
+    until_some("the index follows again", || {
         let query = "time() - search_feed_last_contact_timestamp_seconds < 5";
         prometheus.ask(query).filter(|found| !found.is_empty())
     });
@@ -107,7 +106,7 @@ fn whatever_is_broken_its_alerts_fire_and_those_that_tell_the_present_end() {
         .stack
         .set("DS_GATEWAY__SERVICE_TOKEN", "a-token-that-nobody-has-been-told");
     world.stack.restart(Service::Gateway).unwrap();
-    until("ServiceCallsDenied fires", || {
+    until_some("ServiceCallsDenied fires", || {
         let _ = account.companies(&json!({"limit": 1}));
         prometheus.is_firing("ServiceCallsDenied").then_some(())
     });
@@ -117,7 +116,7 @@ fn whatever_is_broken_its_alerts_fire_and_those_that_tell_the_present_end() {
 
     world.stack.set("DS_KEYS__OTLP_ENDPOINT", "http://127.0.0.1:9");
     world.stack.restart(Service::Keys).unwrap();
-    until("SpansLost fires", || {
+    until_some("SpansLost fires", || {
         let _ = account.keys(Method::GET, "", None);
         world.operator.set_rate(&account.id, 1_000_000, 60);
         prometheus.is_firing("SpansLost").then_some(())

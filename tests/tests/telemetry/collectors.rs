@@ -5,9 +5,10 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
 use devstack::{Options, Service};
 use serde_json::json;
+use system_tests::until_some;
 
 use crate::trace::traced;
-use crate::{metrics, until, value};
+use crate::{metrics, value};
 
 /// Searches with such a collector are all answered, what is lost is counted, and the processes end in good order.
 fn does_no_harm(address: &str) {
@@ -19,7 +20,7 @@ fn does_no_harm(address: &str) {
             "trace_spans_total{outcome=\"export_failed\"}",
         )
     };
-    until("spans are lost", || {
+    until_some("spans are lost", || {
         for _ in 0..20 {
             let _ = account.companies(&json!({"limit": 1})).expect(200);
         }

@@ -6,11 +6,11 @@ use devstack::Service;
 use proto::search::v1::import_record::Change;
 use reqwest::Method;
 use serde_json::json;
-use system_tests::{World, company, world};
+use system_tests::{World, company, until_some, world};
 
 use crate::files::{alerts, questions};
+use crate::metrics;
 use crate::promql::reads;
-use crate::{metrics, until};
 
 /// What Prometheus adds.
 const OF_PROMETHEUS: [&str; 3] = ["job", "instance", "le"];
@@ -50,7 +50,7 @@ fn every_metric_and_label_that_is_asked_for_is_one_that_a_running_system_tells()
     let world = world();
     use_all(world);
     // What is looked at from time to time has been looked at.
-    let told = until("the index and the processes were looked at", || {
+    let told = until_some("the index and the processes were looked at", || {
         let told = told(world);
         let all = ["search_index_bytes", "process_resident_memory_bytes", "ready"];
         all.iter().all(|name| told.contains_key(*name)).then_some(told)

@@ -13,23 +13,8 @@ mod otlp;
 mod promql;
 mod trace;
 
-use std::time::{Duration, Instant};
-
 use devstack::Part;
 use system_tests::World;
-
-/// Longest wait for what comes by itself; tests hold no time.
-const PATIENCE: Duration = Duration::from_mins(1);
-
-fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
-    }
-}
 
 /// What a process tells by its metrics.
 fn metrics(world: &World, part: impl Into<Part>) -> String {

@@ -9,13 +9,12 @@ use std::process::{Child, Command, Stdio};
 
 use devstack::{Options, Part, Service};
 use serde_json::{Value, json};
-use system_tests::World;
+use system_tests::{World, until_some};
 
 use crate::exported::use_all;
 use crate::files::{alerts, folder, questions};
 use crate::otlp::Span;
 use crate::trace::{TRACE, assert_whole, is_complete, search_in_a_trace, traced};
-use crate::until;
 
 /// Panels that stay empty while all is well.
 const MAY_BE_EMPTY: [&str; 1] = ["Failed statements"];
@@ -138,14 +137,14 @@ impl Traces {
 fn one_search_is_one_trace_in_jaeger_by_way_of_the_collector() {
     let logs = logs("traces");
     let traces = Traces::start(&logs);
-    until("the collector and Jaeger answer", || {
+    until_some("the collector and Jaeger answer", || {
         reqwest::blocking::get(&traces.collector_metrics).ok()?;
         get(&format!("{}/api/services", traces.jaeger))
     });
     let world = traced(&traces.address, Options::new());
     let account = world.account();
     search_in_a_trace(&world, &account);
-    let spans = until("the spans have come", || {
+    let spans = until_some("the spans have come", || {
         let spans = traces.trace(TRACE);
         is_complete(&spans).then_some(spans)
     });
@@ -247,7 +246,7 @@ fn every_question_of_the_dashboards_and_every_alert_is_answered_by_a_prometheus(
     let world = World::start(Options::new());
     let home = logs("prometheus");
     let prometheus = Prometheus::start(&world, &home);
-    until("all processes are scraped", || {
+    until_some("all processes are scraped", || {
         let up = prometheus.ask("sum(up{job=~\"gateway|search|keys|billing\"})")?;
         (up.first()?["value"][1] == "4").then_some(())
     });
@@ -261,7 +260,7 @@ fn every_question_of_the_dashboards_and_every_alert_is_answered_by_a_prometheus(
             continue;
         }
         let place = format!("{}: {} has data", question.dashboard, question.panel);
-        until(&place, || {
+        until_some(&place, || {
             use_all(&world);
             prometheus.ask(&expression).filter(|found| !found.is_empty())
         });
@@ -287,24 +286,24 @@ fn a_replica_that_is_gone_and_leaves_no_target_is_missed() {
     });
     let [one, other] = addresses.each_ref().map(String::as_str);
     are_found(&home, Service::Search, &[one, other]);
-    until("both replicas have been there for most of the time", || {
+    until_some("both replicas have been there for most of the time", || {
         let query = "quantile_over_time(0.9, count(up{job=\"search\"} == 1)[10m:1s]) == 2";
         prometheus.ask(query).filter(|found| !found.is_empty())
     });
     assert!(!prometheus.is_firing("ReplicaMissing"));
     world.stack.kill(another).unwrap();
     are_found(&home, Service::Search, &[one]);
-    until("ReplicaMissing fires", || {
+    until_some("ReplicaMissing fires", || {
         prometheus.is_firing("ReplicaMissing").then_some(())
     });
     // Its target is gone, so that nothing else tells.
-    until("it is all that fires", || {
+    until_some("it is all that fires", || {
         let firing = prometheus.ask("ALERTS{alertstate=\"firing\", job=\"search\"}")?;
         (firing.len() == 1).then_some(())
     });
     world.stack.start_part(another).unwrap();
     are_found(&home, Service::Search, &[one, other]);
-    until("ReplicaMissing is over", || {
+    until_some("ReplicaMissing is over", || {
         (!prometheus.is_firing("ReplicaMissing")).then_some(())
     });
     drop(prometheus);

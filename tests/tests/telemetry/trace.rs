@@ -4,10 +4,9 @@ use devstack::{Options, Service};
 use proto::search::v1::PersonRecord;
 use proto::search::v1::import_record::Change;
 use serde_json::json;
-use system_tests::{Account, Collector, World, person};
+use system_tests::{Account, Collector, World, person, until_some};
 
 use crate::otlp::{Span, spans_of};
-use crate::until;
 
 /// A caller's own trace, of which it says that it is to be recorded; and the span that asks.
 pub(crate) const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
@@ -194,7 +193,7 @@ fn one_search_is_one_trace_in_the_callers_own() {
     let world = traced(&collector.address, Options::new());
     let account = world.account();
     search_in_a_trace(&world, &account);
-    let spans = until("the spans have come", || {
+    let spans = until_some("the spans have come", || {
         let spans = spans_of(TRACE, &collector);
         is_complete(&spans).then_some(spans)
     });

@@ -12,10 +12,9 @@ use proto::search::v1::import_record::Change;
 use proto::search::v1::{PersonRecord, SearchQuery};
 use reqwest::Method;
 use serde_json::{Value, json};
-use system_tests::{Account, Answer, World, company, session};
+use system_tests::{Account, Answer, PATIENCE, World, company, session};
 
 use super::{Backend, Fleet, RECORDS};
-use crate::parts::PATIENCE;
 use crate::replica::Replica;
 
 /// Those who ask without a break, and one more who imports.

@@ -10,10 +10,9 @@ use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use rcgen::KeyPair;
 use reqwest::Method;
 use serde_json::{Value, json};
-use system_tests::{Account, World, claims};
+use system_tests::{Account, World, claims, until};
 
 use crate::fleet::Fleet;
-use crate::parts::until;
 
 /// A key of the issuer's.
 struct Key {

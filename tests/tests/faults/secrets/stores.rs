@@ -6,10 +6,9 @@ use devstack::{Options, Part, Service};
 use redis::Connection;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
-use system_tests::{World, program};
+use system_tests::{World, program, until};
 
 use crate::fleet::{Fleet, NEW, SERVICES, setting};
-use crate::parts::until;
 
 /// Roles of a service's database.
 struct Database {
