@@ -24,7 +24,7 @@ impl Default for IndexSettings {
     fn default() -> Self {
         Self {
             writer_threads: 1,
-            writer_memory_bytes: 96 << 20,
+            writer_memory_bytes: 64 << 20,
             merge_threads: 1,
             verify_on_open: true,
             search_threads: 1,
