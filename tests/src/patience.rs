@@ -22,6 +22,6 @@ pub fn until_some<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
             return found;
         }
         assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
-        thread::sleep(PAUSE);
+        thread::park_timeout(PAUSE);
     }
 }
