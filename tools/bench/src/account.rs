@@ -17,6 +17,9 @@ use tonic::transport::Endpoint;
 
 use crate::BoxError;
 
+/// Its id.
+pub(crate) const ACCOUNT: &str = "bench";
+
 /// A measured system, and a key to it.
 pub(crate) struct Target {
     /// `address:port` of the gateway.
@@ -55,7 +58,7 @@ async fn prepare_by(variable: Variables<'_>) -> Result<Target, BoxError> {
     let (address, prefix) = rest
         .split_once('/')
         .map_or((rest, String::new()), |(a, p)| (a, format!("/{p}")));
-    let account_id = "bench".to_owned();
+    let account_id = ACCOUNT.to_owned();
     let seconds = SystemTime::UNIX_EPOCH.elapsed()?.as_secs();
     let grant = GrantCreditsRequest {
         account_id: account_id.clone(),
@@ -142,18 +145,20 @@ pub(crate) async fn call(address: &str, method: &str, path: &str, jwt: &str) -> 
     }
 }
 
-fn with_token<T>(message: T, token: &str) -> Result<tonic::Request<T>, BoxError> {
+/// A call of a service by who has this token.
+pub(crate) fn with_token<T>(message: T, token: &str) -> Result<tonic::Request<T>, BoxError> {
     let mut request = tonic::Request::new(message);
     let token = format!("Bearer {token}").parse()?;
     request.metadata_mut().insert("authorization", token);
     Ok(request)
 }
 
+/// An address or a secret of the running system.
 #[expect(
     clippy::disallowed_methods,
     reason = "the addresses of a running system come by the environment"
 )]
-fn variable(name: &str) -> Result<String, BoxError> {
+pub(crate) fn variable(name: &str) -> Result<String, BoxError> {
     std::env::var(name)
         .map_err(|_| format!("{name} is not set: start the system with ./dev up, then ./dev bench").into())
 }

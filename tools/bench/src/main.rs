@@ -13,6 +13,7 @@ mod load;
 mod outage;
 mod revocation;
 mod search;
+mod served;
 mod smoke;
 mod suggest;
 
@@ -20,6 +21,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
+
+/// The gateway's, for the baselines beside it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// What a measurement may fail with.
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -43,8 +48,8 @@ enum Command {
     Billing(billing::Billing),
     /// Search at size, beside Postgres on the same records; on a system of its own.
     Search(search::Search),
-    /// The gateway's share: latency and processor time of the whole chain, beside a bare axum route and nginx before it; on
-    /// a system of its own.
+    /// The gateway's share: latency and processor time of the whole chain, beside a bare axum route, nginx before it, and
+    /// the least that a gateway of these libraries can do; on a system of its own.
     Gateway(gateway::Gateway),
     /// Suggestions over the whole chain, beside a bare axum route and Postgres on the same values; on a system of its own.
     Suggest(suggest::Suggest),
@@ -57,6 +62,9 @@ enum Command {
     /// The bare axum route, as a process of its own; prints its address.
     #[command(hide = true)]
     ServeBare,
+    /// The least of a gateway, as a process of its own; prints its address.
+    #[command(hide = true)]
+    ServePlain,
 }
 
 fn main() -> ExitCode {
@@ -75,6 +83,7 @@ fn main() -> ExitCode {
                     Command::Outage(outage) => outage.run().await,
                     Command::Revocation(revocation) => revocation.run().await,
                     Command::ServeBare => bare::serve().await,
+                    Command::ServePlain => gateway::serve_plain().await,
                 }
             })
         });

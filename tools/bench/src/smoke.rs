@@ -6,7 +6,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use crate::bare::Bare;
 use crate::load::{Figures, Shot};
 use crate::{BoxError, account, load};
 
@@ -100,7 +99,7 @@ fn searches(prefix: &str) -> Vec<(&'static str, Vec<Shot>)> {
 /// Prints the table.
 pub(crate) async fn run(duration: Duration) -> Result<(), BoxError> {
     let target = account::prepare().await?;
-    let bare = Bare::start().await?;
+    let bare = crate::bare::start().await?;
     println!(
         "{:<28} {:>5} {:>9} {:>9} {:>9} {:>8}",
         "", "conn.", "p50 ms", "p99 ms", "req/s", "p50 / bare"

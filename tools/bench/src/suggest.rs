@@ -16,7 +16,6 @@ use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use tokio::task::JoinSet;
 
-use crate::bare::Bare;
 use crate::cpu::load_average;
 use crate::load::{self, Figures, Shot, per_second};
 use crate::search::records::{Records, Typed};
@@ -62,7 +61,7 @@ impl Suggest {
         let (stack, made) = self.records.stage().await?;
         let environment = stack.environment()?;
         let target = account::prepare_in(&environment).await?;
-        let bare = Bare::start().await?;
+        let bare = crate::bare::start().await?;
         let postgres = postgres(&stack).await?;
         let typed = Arc::new(made.typed());
         let shots = |prefix: &str| {

@@ -1,8 +1,10 @@
 //! The gateway's share of the whole chain, on a system of its own with made-up records in it.
 //!
-//! Four ways, one after the other in each round, so that what the machine does beside it meets all of them:
+//! Five ways, one after the other in each round, so that what the machine does beside it meets all of them:
 //! - **bare route**: an axum route that reads a JSON body and answers it;
 //! - **nginx + bare route**: a plain reverse proxy before it, which is what a gateway can't do less than;
+//! - **plain gateway**: one script of Redis, a search and a charge by tonic behind an axum route, and nothing else ([`plain`]):
+//!   what these libraries and the system take;
 //! - **gateway, cheapest**: the whole chain with searches for one company by its domain;
 //! - **gateway, usual**: the whole chain with searches as callers send them, 25 whole rows a page.
 //!
@@ -10,6 +12,7 @@
 //! there a request is due at its time whatever became of those before, and its latency counts from then. The processor
 //! time of every process is read before and after, and divided by the requests.
 
+mod plain;
 mod proxy;
 
 use std::sync::Arc;
@@ -20,11 +23,13 @@ use clap::Args;
 use devstack::{Part, Service, Stack};
 
 use self::proxy::Proxy;
-use crate::bare::Bare;
 use crate::cpu::{Cpu, load_average};
 use crate::load::{self, Figures, Shot};
 use crate::search::records::{Body, Made, Records};
-use crate::{BoxError, account};
+use crate::served::Served;
+use crate::{BoxError, account, bare};
+
+pub(crate) use self::plain::serve as serve_plain;
 
 /// Processor time that the gateway may take for a request, in microseconds.
 const GOAL_MICROS: f64 = 100.0;
@@ -65,8 +70,9 @@ struct Cell {
 /// Everything that runs.
 struct Stage {
     stack: Arc<Stack>,
-    bare: Bare,
+    bare: Served,
     proxy: Proxy,
+    plain: Served,
     api_key: String,
 }
 
@@ -75,14 +81,16 @@ impl Gateway {
     pub(crate) async fn run(self) -> Result<(), BoxError> {
         let (stack, made) = self.records.stage().await?;
         let environment = stack.environment()?;
-        let bare = Bare::start().await?;
+        let bare = bare::start().await?;
         let proxy = Proxy::start(&stack.folder().join("nginx"), &bare.address).await?;
         let target = account::prepare_in(&environment).await?;
-        let ways = ways(&made, &bare, &proxy, &target);
+        let plain = plain::start(&environment).await?;
+        let ways = ways(&made, [&bare.address, &proxy.address, &plain.address], &target);
         let stage = Stage {
             stack,
             bare,
             proxy,
+            plain,
             api_key: target.api_key,
         };
         println!("{}; load average before: {}", made.told(), load_average());
@@ -111,18 +119,20 @@ impl Gateway {
     }
 }
 
-fn ways(made: &Made, bare: &Bare, proxy: &Proxy, target: &account::Target) -> [Way; 4] {
+fn ways(made: &Made, [bare, proxy, plain]: [&String; 3], target: &account::Target) -> [Way; 5] {
     let shots = |bodies: Vec<Body>, path: &dyn Fn(&str) -> String| {
         let shots = bodies
             .into_iter()
             .map(|(kind, body)| Shot::post(path(kind), Bytes::from(body.to_string())));
         Arc::new(shots.collect())
     };
-    let echoed = shots(made.usual(), &|_| "/search".to_owned());
+    let route = |bodies| shots(bodies, &|_| "/search".to_owned());
+    let echoed = route(made.usual());
     let searched = |bodies| shots(bodies, &|kind| format!("{}/{kind}/search", target.prefix));
     [
-        ("bare route", &bare.address, Arc::clone(&echoed)),
-        ("nginx + bare route", &proxy.address, echoed),
+        ("bare route", bare, Arc::clone(&echoed)),
+        ("nginx + bare route", proxy, echoed),
+        ("plain gateway", plain, route(made.cheapest())),
         ("gateway, cheapest", &target.address, searched(made.cheapest())),
         ("gateway, usual", &target.address, searched(made.usual())),
     ]
@@ -134,8 +144,8 @@ fn ways(made: &Made, bare: &Bare, proxy: &Proxy, target: &account::Target) -> [W
 }
 
 /// The processes whose processor time is measured, the gateway first.
-const PROCESSES: [&str; 8] = [
-    "gateway", "search", "keys", "billing", "Postgres", "Redis", "nginx", "bare",
+const PROCESSES: [&str; 9] = [
+    "gateway", "plain", "search", "keys", "billing", "Postgres", "Redis", "nginx", "bare",
 ];
 
 impl Stage {
@@ -159,11 +169,12 @@ impl Stage {
         Ok(Cell { figures, micros })
     }
 
-    fn processes(&self) -> Result<[Cpu; 8], BoxError> {
+    fn processes(&self) -> Result<[Cpu; 9], BoxError> {
         let pid = |part: Part| self.stack.pid(part).ok_or("a process of the stack does not run");
         let of = |service: Service| pid(service.into()).map(Cpu::of_process);
         Ok([
             of(Service::Gateway)?,
+            Cpu::of_process(self.plain.pid()?),
             of(Service::Search)?,
             of(Service::Keys)?,
             of(Service::Billing)?,
