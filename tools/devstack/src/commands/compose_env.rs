@@ -1,7 +1,8 @@
 //! `./dev compose-env`: secrets for `docker-compose.yml`.
 //!
 //! Which there are is told by that file alone: a name without a default, `${NAME:?...}`, is a secret. Each becomes a
-//! random text that needs no quoting anywhere. A file that is there is never touched: to lose a pepper is to lose all keys.
+//! random text that needs no quoting anywhere. What is in the file already stays, since to lose a pepper is to lose all
+//! keys: only what it lacks is added, for a version that asks for more than the one before.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -27,39 +28,53 @@ pub(super) struct ComposeEnv {
 
 impl ComposeEnv {
     pub(super) fn run(self) -> Result<ExitCode, Error> {
-        write(Path::new(COMPOSE_FILE), &self.file)?;
-        eprintln!(
-            "dev: secrets are in {}: keep a copy where secrets are kept; without KEY_PEPPER all API keys are lost",
-            self.file.display()
-        );
+        let file = self.file.display();
+        match write(Path::new(COMPOSE_FILE), &self.file)?.as_slice() {
+            [] => eprintln!("dev: {file} has all secrets already, and is left as it is"),
+            added => eprintln!(
+                "dev: secrets were written to {file}: {}. Keep a copy where secrets are kept; without KEY_PEPPER all \
+                 API keys are lost",
+                added.join(", ")
+            ),
+        }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Writes a new file with a secret for each name that the compose file asks for.
-pub(super) fn write(compose_file: &Path, file: &Path) -> Result<(), Error> {
+/// Adds to the file a secret for each name that the compose file asks for and the file lacks; the names.
+pub(super) fn write(compose_file: &Path, file: &Path) -> Result<Vec<String>, Error> {
     let text = fs::read_to_string(compose_file).tried(|| format!("reading {}", compose_file.display()))?;
-    let mut content =
-        String::from("# Secrets of docker-compose.yml, made by ./dev compose-env. Never commit them.\n");
-    for name in required(&text) {
+    let there = match fs::read_to_string(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        read => Some(read.tried(|| format!("reading {}", file.display()))?),
+    };
+    let known: BTreeSet<&str> = there.iter().flat_map(|there| names(there)).collect();
+    let added: Vec<&str> = required(&text).difference(&known).copied().collect();
+    let mut content = match &there {
+        None => "# Secrets of docker-compose.yml, made by ./dev compose-env. Never commit them.\n".to_owned(),
+        Some(there) if there.is_empty() || there.ends_with('\n') => String::new(),
+        Some(_) => "\n".to_owned(),
+    };
+    for &name in &added {
         content.extend([name, "=", &random_text()?, "\n"]);
     }
-    let created = File::options()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(file);
-    match created {
-        Ok(mut created) => created
-            .write_all(content.as_bytes())
-            .and_then(|()| created.sync_all())
-            .tried(|| format!("writing {}", file.display())),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Error::Folder {
-            path: file.to_owned(),
-            problem: "is there already, and is left as it is".to_owned(),
-        }),
-        Err(error) => Err(error).tried(|| format!("writing {}", file.display())),
+    if !added.is_empty() {
+        let mut options = File::options();
+        // One that somebody else has made meanwhile is not written to.
+        options.append(true).create_new(there.is_none()).mode(0o600);
+        let written = options.open(file).and_then(|mut file| {
+            file.write_all(content.as_bytes())?;
+            file.sync_all()
+        });
+        written.tried(|| format!("writing {}", file.display()))?;
     }
+    Ok(added.into_iter().map(str::to_owned).collect())
+}
+
+/// Names that the file has values of.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.lines().filter_map(|line| line.split_once('='));
+    lines.map(|(name, _)| name.trim().trim_start_matches("export "))
 }
 
 /// Names of variables that have to be set, `${NAME:?...}`.
@@ -87,7 +102,7 @@ mod tests {
             "a: ${ONE:?run it}\nb: x${TWO:?}y${ONE:?run it}\nc: ${PORT:-7100} $$HOME ${PLAIN} ${PORT:-1:?}\n",
         )
         .unwrap();
-        write(&compose, &file).unwrap();
+        assert_eq!(write(&compose, &file).unwrap(), ["ONE", "TWO"]);
         let text = fs::read_to_string(&file).unwrap();
         let secrets: Vec<(&str, &str)> = text.lines().filter_map(|line| line.split_once('=')).collect();
         let names: Vec<&str> = secrets.iter().map(|(name, _)| *name).collect();
@@ -95,9 +110,32 @@ mod tests {
         assert!(secrets.iter().all(|(_, secret)| secret.len() == 64));
         assert_ne!(secrets[0].1, secrets[1].1);
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-        let refused = write(&compose, &file).unwrap_err().to_string();
-        assert!(refused.contains("is there already"), "{refused}");
+        assert!(write(&compose, &file).unwrap().is_empty());
         assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    }
+
+    #[test]
+    fn what_a_file_lacks_is_added_and_what_it_has_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (compose, file) = (folder.path().join("compose.yml"), folder.path().join("env"));
+        fs::write(
+            &compose,
+            "a: ${ONE:?run it}\nb: ${TWO:?run it}\nc: ${THREE:?run it}\n",
+        )
+        .unwrap();
+        for before in ["TWO=mine\nPORT=1\n", "# TWO=old\nTWO=mine", ""] {
+            fs::write(&file, before).unwrap();
+            let added = write(&compose, &file).unwrap();
+            let text = fs::read_to_string(&file).unwrap();
+            assert!(text.starts_with(before), "{text}");
+            let has = |name: &str| {
+                text.lines()
+                    .filter(|line| line.starts_with(&format!("{name}=")))
+                    .count()
+            };
+            assert_eq!(["ONE", "TWO", "THREE"].map(has), [1; 3], "{text}");
+            assert_eq!(added.len(), if before.is_empty() { 3 } else { 2 });
+        }
     }
 
     #[test]
