@@ -30,6 +30,7 @@ fn held(address: &str, account: &Account, part: &[u8]) -> Option<TcpStream> {
 }
 
 #[test]
+#[ignore = "on containers: ./dev test --compose"]
 fn as_many_bodies_as_the_gateway_holds_leave_it_alive() {
     let system = Containers::of_environment();
     let account = system.account("bodies");
