@@ -6,7 +6,7 @@ use std::fs;
 use devstack::{Options, Part, Service};
 use reqwest::Method;
 use serde_json::json;
-use system_tests::{Account, World, until_some};
+use system_tests::{Account, World, until, until_some};
 
 use crate::observability::{Prometheus, logs};
 
@@ -26,9 +26,9 @@ fn readiness(world: &World, service: Service) -> String {
 /// Waits until these alerts fire, searching meanwhile.
 fn fire(prometheus: &Prometheus, account: &Account, alerts: &[&str]) {
     for alert in alerts {
-        until_some(&format!("{alert} fires"), || {
+        until(&format!("{alert} fires"), || {
             search(account);
-            prometheus.is_firing(alert).then_some(())
+            prometheus.is_firing(alert)
         });
     }
 }
@@ -36,9 +36,9 @@ fn fire(prometheus: &Prometheus, account: &Account, alerts: &[&str]) {
 /// Waits until these alerts, which look at what is and not at what was, are over.
 fn are_over(prometheus: &Prometheus, account: &Account, alerts: &[&str]) {
     for alert in alerts {
-        until_some(&format!("{alert} is over"), || {
+        until(&format!("{alert} is over"), || {
             search(account);
-            (!prometheus.is_firing(alert)).then_some(())
+            !prometheus.is_firing(alert)
         });
     }
 }
@@ -61,9 +61,9 @@ fn whatever_is_broken_its_alerts_fire_and_those_that_tell_the_present_end() {
     let _ = revoked.expect(200);
     // Nobody else notices.
     for alert in ["RateLimitNotShared", "KeyChangesNotHeard", "KeyAnnouncementsFail"] {
-        until_some(&format!("{alert} fires"), || {
+        until(&format!("{alert} fires"), || {
             let _ = account.companies(&json!({"limit": 1})).expect(200);
-            prometheus.is_firing(alert).then_some(())
+            prometheus.is_firing(alert)
         });
     }
     world.stack.start_part(Part::Redis).unwrap();
@@ -106,9 +106,9 @@ fn whatever_is_broken_its_alerts_fire_and_those_that_tell_the_present_end() {
         .stack
         .set("DS_GATEWAY__SERVICE_TOKEN", "a-token-that-nobody-has-been-told");
     world.stack.restart(Service::Gateway).unwrap();
-    until_some("ServiceCallsDenied fires", || {
+    until("ServiceCallsDenied fires", || {
         let _ = account.companies(&json!({"limit": 1}));
-        prometheus.is_firing("ServiceCallsDenied").then_some(())
+        prometheus.is_firing("ServiceCallsDenied")
     });
 
     let log = world.stack.log(Service::Keys).unwrap();
@@ -116,10 +116,10 @@ fn whatever_is_broken_its_alerts_fire_and_those_that_tell_the_present_end() {
 
     world.stack.set("DS_KEYS__OTLP_ENDPOINT", "http://127.0.0.1:9");
     world.stack.restart(Service::Keys).unwrap();
-    until_some("SpansLost fires", || {
+    until("SpansLost fires", || {
         let _ = account.keys(Method::GET, "", None);
         world.operator.set_rate(&account.id, 1_000_000, 60);
-        prometheus.is_firing("SpansLost").then_some(())
+        prometheus.is_firing("SpansLost")
     });
     drop(prometheus);
     fs::remove_dir_all(home).unwrap();

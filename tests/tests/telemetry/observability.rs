@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use devstack::{Options, Part, Service};
 use serde_json::{Value, json};
-use system_tests::{World, until_some};
+use system_tests::{World, until, until_some};
 
 use crate::exported::use_all;
 use crate::files::{alerts, folder, questions};
@@ -293,9 +293,7 @@ fn a_replica_that_is_gone_and_leaves_no_target_is_missed() {
     assert!(!prometheus.is_firing("ReplicaMissing"));
     world.stack.kill(another).unwrap();
     are_found(&home, Service::Search, &[one]);
-    until_some("ReplicaMissing fires", || {
-        prometheus.is_firing("ReplicaMissing").then_some(())
-    });
+    until("ReplicaMissing fires", || prometheus.is_firing("ReplicaMissing"));
     // Its target is gone, so that nothing else tells.
     until_some("it is all that fires", || {
         let firing = prometheus.ask("ALERTS{alertstate=\"firing\", job=\"search\"}")?;
@@ -303,8 +301,8 @@ fn a_replica_that_is_gone_and_leaves_no_target_is_missed() {
     });
     world.stack.start_part(another).unwrap();
     are_found(&home, Service::Search, &[one, other]);
-    until_some("ReplicaMissing is over", || {
-        (!prometheus.is_firing("ReplicaMissing")).then_some(())
+    until("ReplicaMissing is over", || {
+        !prometheus.is_firing("ReplicaMissing")
     });
     drop(prometheus);
     fs::remove_dir_all(home).unwrap();
