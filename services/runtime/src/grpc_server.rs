@@ -13,7 +13,7 @@ use http_body_util::{BodyStream, StreamBody};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use tonic::body::Body;
-use tonic::metadata::MetadataMap;
+use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::service::Routes;
 use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
@@ -27,7 +27,7 @@ use tracing::Instrument as _;
 use crate::process::{BoxError, Process};
 use crate::readiness::Changes;
 use crate::request_id;
-use crate::rpc::{Call, Side, code_of};
+use crate::rpc::{Call, NOT_TAKEN, Side, code_of};
 use crate::service_token::{Denied, Scope, ServiceTokens};
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
@@ -212,6 +212,15 @@ fn tls_config(files: &TlsFiles) -> Result<ServerTlsConfig, BoxError> {
         Some(path) => tls.client_ca_root(Certificate::from_pem(read(path)?)),
         None => tls,
     })
+}
+
+/// A refusal of a call that this replica has done nothing for, and that another one may be able to answer: clients of ours
+/// ask the others before they tell their callers.
+#[must_use]
+pub fn not_taken(mut status: Status) -> Status {
+    let told = MetadataValue::from_static("true");
+    status.metadata_mut().insert(NOT_TAKEN, told);
+    status
 }
 
 /// How long the caller will wait, if it said so.

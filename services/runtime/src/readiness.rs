@@ -112,6 +112,13 @@ impl Condition {
         self.state.borrow().conditions[self.index].1
     }
 
+    /// Waits until it holds.
+    pub async fn held(&self) {
+        let mut states = self.state.subscribe();
+        // This condition keeps the other end.
+        let _ = states.wait_for(|state| state.conditions[self.index].1).await;
+    }
+
     /// Says whether it holds.
     pub fn set(&self, holds: bool) {
         self.state.send_if_modified(|state| {
@@ -138,5 +145,18 @@ mod tests {
         readiness.drain();
         assert!(!readiness.is_ready());
         assert_eq!(readiness.obstacles(), ["told to stop"]);
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_a_condition_goes_on_once_it_holds() {
+        let readiness = Readiness::default();
+        let (one, two) = (readiness.condition("one"), readiness.condition("two"));
+        let holds = std::pin::pin!(one.held());
+        assert_eq!(futures::poll!(holds), std::task::Poll::Pending);
+        let holds = one.held();
+        two.set(true);
+        let later = async { one.set(true) };
+        tokio::join!(holds, later);
+        one.held().await;
     }
 }

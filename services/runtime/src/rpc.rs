@@ -8,6 +8,9 @@ use tracing::Span;
 
 use crate::telemetry;
 
+/// Metadata of a refusal: this replica has done nothing for the call, and another one may.
+pub(crate) const NOT_TAKEN: &str = "not-taken";
+
 /// Which side of a call it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {

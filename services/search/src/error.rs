@@ -15,9 +15,6 @@ pub enum SearchError {
     /// There is no such person.
     #[error("there is no such person")]
     NoSuchPerson,
-    /// The index has not been built yet.
-    #[error("the index has not been built yet")]
-    NotBuilt,
     /// What is suggested has not been counted yet.
     #[error("what is suggested has not been counted yet")]
     NotCounted,

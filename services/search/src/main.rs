@@ -69,7 +69,7 @@ impl Service for SearchProcess {
         let suggest = Suggest::new(config.search.concurrency, config.search.timeout);
         let counting = suggest.clone().follow(Arc::clone(&index), shutdown.clone());
         shutdown.spawn_critical("suggestions", counting);
-        let search = Search::new(store.clone(), index, built, config.search, ambient.clone());
+        let search = Search::new(store.clone(), index, config.search, ambient.clone());
         let recorder = Recorder {
             store,
             ambient,
@@ -77,6 +77,8 @@ impl Service for SearchProcess {
         };
         let search = SearchApi { search, suggest };
         let service = grpc::service(search, RecordApi { recorder }, IndexApi { feed });
+        // Nobody listens before: whoever calls goes to a replica that can answer, however calls are balanced.
+        built.held().await;
         grpc_server::serve(process, config.grpc, service).await
     }
 

@@ -26,7 +26,6 @@ use proto::search_query::{self, DEFAULT_LIMIT};
 use proto::violation::Violation;
 use proto::{RecordKind, names};
 use runtime::ambient::Ambient;
-use runtime::readiness::Condition;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
@@ -59,7 +58,6 @@ pub struct SearchSettings {
 pub struct Search {
     store: Store,
     engine: Arc<dyn Engine>,
-    built: Condition,
     settings: SearchSettings,
     ambient: Ambient,
     threads: Arc<Semaphore>,
@@ -76,21 +74,14 @@ pub struct Page<R> {
 }
 
 impl Search {
-    /// Searches by this engine, from when its index has been built.
+    /// Searches by this engine, whose index has been built.
     #[must_use]
-    pub fn new(
-        store: Store,
-        engine: Arc<dyn Engine>,
-        built: Condition,
-        settings: SearchSettings,
-        ambient: Ambient,
-    ) -> Self {
+    pub fn new(store: Store, engine: Arc<dyn Engine>, settings: SearchSettings, ambient: Ambient) -> Self {
         let threads = Arc::new(Semaphore::new(settings.concurrency));
         let costly = Arc::new(Semaphore::new((settings.concurrency / 2).max(1)));
         Self {
             store,
             engine,
-            built,
             settings,
             ambient,
             threads,
@@ -314,9 +305,6 @@ impl Search {
         revealed: &[Uuid],
         deadline: Instant,
     ) -> Result<(Arc<Plan>, Hits), SearchError> {
-        if !self.built.holds() {
-            return Err(SearchError::NotBuilt);
-        }
         let context = PlanContext {
             today: self.ambient.now().date_naive(),
             new_business_days: self.settings.new_business_days,

@@ -17,6 +17,7 @@ use system_tests::{World, company, expect_another_version};
 
 pub(crate) use self::load::Load;
 use self::load::person;
+use crate::replica::Replica;
 
 /// Secrets before and after they are changed.
 pub(crate) const OLD: &str = "old-0123456789-0123456789-0123456789";
@@ -172,11 +173,25 @@ impl Fleet {
             ]
         });
         fleet.world.operator.import(records);
+        fleet.wait_for_suggestions();
         fleet
+    }
+
+    /// Until each replica of the search has counted what it suggests. (Whoever replaces them leaves each the time for it.)
+    fn wait_for_suggestions(&self) {
+        for backend in &self.searches {
+            let replica = Replica::of(&self.world, &backend.address);
+            self.world.operator.block_on(replica.wait_for_suggestions());
+        }
     }
 
     /// Replaces both replicas, one after the other.
     pub(crate) fn roll(&self, service: Service) {
+        self.roll_after(service, |_| {});
+    }
+
+    /// The same; before each is replaced, this is done to it.
+    pub(crate) fn roll_after(&self, service: Service, prepare: impl Fn(Part)) {
         for replica in [1, 2] {
             let (part, gateway) = (
                 Part::Process(service, replica),
@@ -190,7 +205,9 @@ impl Fleet {
                 backend.drain();
             }
             tell_addresses(&self.world, self.calls_all, replica);
+            prepare(part);
             self.world.stack.restart(part).unwrap();
+            self.wait_for_suggestions();
             for backend in drained {
                 backend.admit();
             }

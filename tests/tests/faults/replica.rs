@@ -9,11 +9,12 @@ use proto::search::v1::record_service_client::RecordServiceClient;
 use proto::search::v1::search_service_client::SearchServiceClient;
 use proto::search::v1::{
     Company, GetIndexStatusRequest, Person, RebuildIndexRequest, RevealEmailRequest, SearchCompaniesRequest,
-    SearchCompaniesResponse, SearchPeopleRequest, SearchPeopleResponse, SearchQuery,
+    SearchCompaniesResponse, SearchPeopleRequest, SearchPeopleResponse, SearchQuery, SuggestRequest,
+    Vocabulary,
 };
 use system_tests::{World, batch};
 use tonic::transport::{Channel, Endpoint};
-use tonic::{Request, Status};
+use tonic::{Code, Request, Status};
 
 /// The account that people are searched for.
 const ACCOUNT: &str = "faults";
@@ -136,6 +137,27 @@ impl Replica {
         };
         let waited = tokio::time::timeout(system_tests::PATIENCE, reached).await;
         assert!(waited.is_ok(), "{position} is not searchable");
+    }
+
+    /// Waits until it has counted what it suggests.
+    pub(crate) async fn wait_for_suggestions(&self) {
+        let counted = async {
+            loop {
+                let request = self.with_token(SuggestRequest {
+                    vocabulary: Vocabulary::Tags.into(),
+                    q: "a".to_owned(),
+                    limit: None,
+                });
+                let mut client = SearchServiceClient::new(self.channel.clone());
+                match client.suggest(request).await {
+                    Err(status) if status.code() == Code::Unavailable => tokio::time::sleep(PAUSE).await,
+                    // Versions without suggestions count nothing.
+                    _ => return,
+                }
+            }
+        };
+        let waited = tokio::time::timeout(system_tests::PATIENCE, counted).await;
+        assert!(waited.is_ok(), "suggestions are not counted");
     }
 
     pub(crate) async fn rebuild(&self) {

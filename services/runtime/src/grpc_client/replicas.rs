@@ -6,7 +6,9 @@
 //!   goes to another replica at once, without its caller's doing: the connection tells which ones these are
 //!   ([`NotTaken`]). All others are the caller's to repeat or not, since they may have been done; of a call for which no
 //!   connection could be had, the caller is told that it was not ([`Unreached`]).
-//! - **A replica dies, or can't be reached.** It is left alone for a moment, for longer each time; then one call tries it
+//! - **A replica can't answer this call yet, and another one may.** It says so in its refusal ([`rpc::NOT_TAKEN`]), and the
+//!   call goes on to the others; the refusal is told if all refuse. It is called as before: it may answer everything else.
+//! - **A replica dies, or can't be reached, or says that it is not available.** It is left alone for a moment, for longer each time; then one call tries it
 //!   while all others still go elsewhere. If none is left, the one that is due first is tried: the next call finds out
 //!   that a service is back.
 //! - **A replica hangs.** A call goes where fewest wait for their answers, so that one which does not answer is soon the
@@ -28,11 +30,12 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::{Notify, watch};
 use tonic::body::Body;
 use tonic::transport::{Channel, Endpoint, Uri};
-use tonic::{ConnectError, Status};
+use tonic::{Code, ConnectError, Status};
 use tower::{Service, ServiceExt as _, service_fn};
 
 use super::address::ServiceAddress;
 use crate::process::{BoxError, with_causes};
+use crate::rpc;
 
 /// Time between two looks at what a name stands for, and the least of it when a replica could not be reached.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -50,13 +53,13 @@ const LEAVE_ALONE_AT_MOST: Duration = Duration::from_secs(2);
 const MAX_ATTEMPTS: usize = 6;
 
 const KNOWN: &str = "grpc_client_replicas";
-const NOT_TAKEN: &str = "grpc_client_calls_not_taken_total";
+const CALLS_NOT_TAKEN: &str = "grpc_client_calls_not_taken_total";
 
 /// What the metrics mean.
 pub(super) fn describe() {
     metrics::describe_gauge!(KNOWN, "Addresses of a service that calls go to.");
     metrics::describe_counter!(
-        NOT_TAKEN,
+        CALLS_NOT_TAKEN,
         "Calls that a replica did not take and that went to another one."
     );
 }
@@ -171,13 +174,13 @@ impl Shared {
         Unreached::new(self.service, cause).into()
     }
 
-    /// Where a call goes that could not reach these.
-    fn choose(&self, replicas: &[Arc<Replica>], unreachable: &[Arc<Replica>]) -> Option<Arc<Replica>> {
+    /// Where a call goes that these have not taken.
+    fn choose(&self, replicas: &[Arc<Replica>], asked: &[Arc<Replica>]) -> Option<Arc<Replica>> {
         let (now, turn) = (Instant::now(), self.turn.fetch_add(1, Ordering::Relaxed));
         let (later, sooner) = replicas.split_at(turn % replicas.len().max(1));
         let others = || {
             let in_turn = sooner.iter().chain(later);
-            in_turn.filter(|replica| !unreachable.iter().any(|other| Arc::ptr_eq(other, replica)))
+            in_turn.filter(|replica| !asked.iter().any(|other| Arc::ptr_eq(other, replica)))
         };
         let chosen = others()
             .filter(|replica| replica.standing().is_due(now))
@@ -192,24 +195,33 @@ impl Shared {
         let (parts, body) = request.into_parts();
         // Whole, to be sent again: what is streamed to a service goes by a connection of its own.
         let body = body.collect().await?.to_bytes();
-        let (mut unreachable, mut is_unsent) = (Vec::new(), true);
+        // Those that need not be asked again, and what one of them has answered.
+        let (mut asked, mut refusal) = (Vec::new(), None);
+        let mut is_unsent = true;
         let mut failure = BoxError::from(format!("no replica of {} is known", self.service));
         for _ in 0..MAX_ATTEMPTS {
-            let Some(replica) = self.choose(&replicas, &unreachable) else {
+            let Some(replica) = self.choose(&replicas, &asked) else {
                 break;
             };
             let body = Body::new(Full::new(body.clone()));
             let error = match replica.call(Request::from_parts(parts.clone(), body)).await {
                 Ok(response) => {
+                    if !response.headers().contains_key(rpc::NOT_TAKEN) {
+                        replica.standing().has_answered(rpc::code_of(&response));
+                        return Ok(response);
+                    }
                     replica.standing().answered();
-                    return Ok(response);
+                    metrics::counter!(CALLS_NOT_TAKEN, "service" => self.service).increment(1);
+                    refusal = Some(response);
+                    asked.push(replica);
+                    continue;
                 }
                 Err(error) => error,
             };
             let Some(why) = NotTaken::of(&error) else {
                 return Err(error.into());
             };
-            metrics::counter!(NOT_TAKEN, "service" => self.service).increment(1);
+            metrics::counter!(CALLS_NOT_TAKEN, "service" => self.service).increment(1);
             tracing::debug!(
                 service = self.service,
                 replica = %replica.address,
@@ -218,12 +230,15 @@ impl Shared {
             );
             failure = error.into();
             if why == NotTaken::Unreachable {
-                replica.standing().unreachable(Instant::now());
+                replica.standing().failed(Instant::now());
                 self.unreachable.notify_one();
-                unreachable.push(replica);
+                asked.push(replica);
             } else {
                 is_unsent = false;
             }
+        }
+        if let Some(refusal) = refusal {
+            return Ok(refusal);
         }
         Err(if is_unsent {
             self.unreached(failure)
@@ -359,7 +374,7 @@ impl Drop for WaitingCall<'_> {
 /// Whether a replica is to be called.
 #[derive(Debug)]
 struct Standing {
-    /// Calls in a row that could not reach it.
+    /// Calls in a row that it was not there for.
     failures: u32,
     /// When it may be called again.
     due_at: Instant,
@@ -388,7 +403,15 @@ impl Standing {
         self.failures = 0;
     }
 
-    fn unreachable(&mut self, now: Instant) {
+    /// That it is not available is for its caller to know, who may call again; not at once here.
+    fn has_answered(&mut self, code: Code) {
+        match code {
+            Code::Unavailable => self.failed(Instant::now()),
+            _ => self.answered(),
+        }
+    }
+
+    fn failed(&mut self, now: Instant) {
         self.failures = self.failures.saturating_add(1);
         self.due_at = now + self.pause();
     }

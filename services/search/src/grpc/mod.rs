@@ -8,7 +8,7 @@ use proto::search::v1::index_service_server::IndexServiceServer;
 use proto::search::v1::record_service_server::RecordServiceServer;
 use proto::search::v1::search_service_server::SearchServiceServer;
 use proto::violation::{self, Violation};
-use runtime::grpc_server::GrpcService;
+use runtime::grpc_server::{GrpcService, not_taken};
 use runtime::process::with_causes;
 use runtime::service_token::Scope;
 use tonic::Status;
@@ -82,8 +82,9 @@ impl From<SearchError> for Status {
         match &error {
             SearchError::Invalid(violations) => violation::to_status(violations),
             SearchError::NoSuchPerson => ErrorCode::NotFound.status("There is no such person"),
-            SearchError::NotBuilt => ErrorCode::Unavailable.status("The index is still being built"),
-            SearchError::NotCounted => ErrorCode::Unavailable.status("Suggestions are still being counted"),
+            SearchError::NotCounted => {
+                not_taken(ErrorCode::Unavailable.status("Suggestions are still being counted"))
+            }
             SearchError::DeadlineExceeded => ErrorCode::Timeout.status("The search took longer than it may"),
             SearchError::Draining | SearchError::Feed(FeedError::Draining) => {
                 ErrorCode::Unavailable.status("The service is about to stop")

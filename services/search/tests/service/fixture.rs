@@ -123,11 +123,11 @@ pub(crate) async fn serve(pool: &PgPool) -> Served {
         shutdown.clone(),
     );
     let built = readiness.condition("the index is built");
-    shutdown.spawn_critical("feed", Arc::clone(&feed).run(built.clone()));
+    shutdown.spawn_critical("feed", Arc::clone(&feed).run(built));
     let suggest = Suggest::new(config.search.concurrency, config.search.timeout);
     let counting = suggest.clone().follow(Arc::clone(&index), shutdown.clone());
     shutdown.spawn_critical("suggestions", counting);
-    let search = Search::new(store.clone(), index, built, config.search, ambient.clone());
+    let search = Search::new(store.clone(), index, config.search, ambient.clone());
     let domain = search.clone();
     let recorder = Recorder {
         store,

@@ -195,7 +195,8 @@ impl Fleet {
             account.jwt = self.load.session(&account.id);
             match turn % 8 {
                 0 => self.change_keys(&account),
-                1 | 5 => self.load.is_answered(&account.keys(Method::GET, "", None)),
+                1 => self.load.is_answered(&account.keys(Method::GET, "", None)),
+                5 => self.load.is_answered(&account.get("/suggest/jobTitles?q=title")),
                 2 => self
                     .load
                     .is_charged(&account.people(&json!({"limit": 3, "fields": ["id"]}))),

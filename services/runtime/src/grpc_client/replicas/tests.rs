@@ -10,8 +10,18 @@ use tonic_health::pb::health_client::HealthClient;
 
 use super::*;
 use crate::grpc_client::ServiceAddresses;
+use crate::grpc_server::not_taken;
 use crate::settings::Setting as _;
 use crate::shutdown::Shutdown;
+
+/// How a peer refuses.
+#[derive(Clone, Copy)]
+enum Refusal {
+    /// Calls that another replica could answer.
+    NotTaken,
+    /// As one that is not available.
+    Unavailable,
+}
 
 /// A server that answers health checks and counts them.
 struct Peer {
@@ -27,6 +37,15 @@ impl Peer {
     }
 
     fn start_at(address: SocketAddr) -> Self {
+        Self::of(address, None)
+    }
+
+    /// Refuses all calls.
+    fn refusing(refusal: Refusal) -> Self {
+        Self::of("127.0.0.1:0".parse().unwrap(), Some(refusal))
+    }
+
+    fn of(address: SocketAddr, refusal: Option<Refusal>) -> Self {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_reuseaddr(true).unwrap();
         socket.bind(address).unwrap();
@@ -40,8 +59,17 @@ impl Peer {
                 counter.fetch_add(1, Ordering::Relaxed);
                 request
             });
+            let refuse = tonic::service::InterceptorLayer::new(move |request: tonic::Request<()>| {
+                let told = Status::unavailable("not yet");
+                match refusal {
+                    None => Ok(request),
+                    Some(Refusal::NotTaken) => Err(not_taken(told)),
+                    Some(Refusal::Unavailable) => Err(told),
+                }
+            });
             Server::builder()
                 .layer(count)
+                .layer(refuse)
                 .add_service(health)
                 .serve_with_incoming_shutdown(TcpIncoming::from(listener), stopped.cancelled())
                 .await
@@ -121,6 +149,52 @@ async fn a_replica_that_nobody_is_at_costs_no_call_and_is_left_alone() {
     let failures = away.standing().failures;
     assert!((1..20).contains(&failures), "{failures} of 100 calls");
     assert_eq!(peer.calls(), 100);
+}
+
+#[tokio::test]
+async fn what_a_replica_has_not_taken_goes_to_the_others() {
+    let (refusing, other) = (Peer::refusing(Refusal::NotTaken), Peer::start());
+    let both = replicas(&[refusing.address, other.address]);
+    for _ in 0..100 {
+        call(&both).await.unwrap();
+    }
+    // It may have something else to answer, and is not left alone.
+    let refused = refusing.calls();
+    assert!((50..=100).contains(&refused), "{refused} of 100 calls");
+    assert_eq!(other.calls(), 100);
+
+    let another = Peer::refusing(Refusal::NotTaken);
+    let none = replicas(&[refusing.address, another.address, nobody().await]);
+    for _ in 0..10 {
+        let status = call(&none).await.unwrap_err();
+        assert_eq!(
+            (status.code(), status.message()),
+            (tonic::Code::Unavailable, "not yet")
+        );
+        assert!(!Unreached::is_why(&status));
+    }
+    assert_eq!((refusing.calls(), another.calls()), (refused + 10, 10));
+}
+
+#[tokio::test]
+async fn one_that_is_not_available_is_left_alone_and_its_refusal_told() {
+    let (away, other) = (Peer::refusing(Refusal::Unavailable), Peer::start());
+    let both = replicas(&[away.address, other.address]);
+    let mut refused = 0;
+    for _ in 0..100 {
+        if let Err(status) = call(&both).await {
+            assert_eq!((status.code(), status.message()), (Code::Unavailable, "not yet"));
+            refused += 1;
+        }
+    }
+    assert!((1..20).contains(&refused), "{refused} of 100 calls");
+    assert_eq!((away.calls(), other.calls()), (refused, 100 - refused));
+    // Where there is no other, it is called.
+    let alone = replicas(&[away.address]);
+    for _ in 0..10 {
+        assert_eq!(call(&alone).await.unwrap_err().message(), "not yet");
+    }
+    assert_eq!(away.calls(), refused + 10);
 }
 
 #[tokio::test]
@@ -217,7 +291,7 @@ fn a_replica_that_fails_again_is_left_alone_for_longer_and_tried_by_one_call() {
     assert!(standing.is_due(now));
     let mut pauses = Vec::new();
     for _ in 0..40 {
-        standing.unreachable(now);
+        standing.failed(now);
         assert!(!standing.is_due(now));
         pauses.push(standing.due_at - now);
     }
