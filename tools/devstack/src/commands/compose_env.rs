@@ -71,10 +71,11 @@ pub(super) fn write(compose_file: &Path, file: &Path) -> Result<Vec<String>, Err
     Ok(added.into_iter().map(str::to_owned).collect())
 }
 
-/// Names that the file has values of.
+/// Names that the file has values of. Of two lines with one name the later counts, so that one without a value is added to.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.lines().filter_map(|line| line.split_once('='));
-    lines.map(|(name, _)| name.trim().trim_start_matches("export "))
+    let with_value = lines.filter(|(_, value)| !value.trim().is_empty());
+    with_value.map(|(name, _)| name.trim().trim_start_matches("export "))
 }
 
 /// Names of variables that have to be set, `${NAME:?...}`.
@@ -123,14 +124,20 @@ mod tests {
             "a: ${ONE:?run it}\nb: ${TWO:?run it}\nc: ${THREE:?run it}\n",
         )
         .unwrap();
-        for before in ["TWO=mine\nPORT=1\n", "# TWO=old\nTWO=mine", ""] {
+        for before in [
+            "TWO=mine\nPORT=1\n",
+            "# TWO=old\nTWO=mine",
+            "ONE=\nTWO=mine\n",
+            "",
+        ] {
             fs::write(&file, before).unwrap();
             let added = write(&compose, &file).unwrap();
             let text = fs::read_to_string(&file).unwrap();
             assert!(text.starts_with(before), "{text}");
             let has = |name: &str| {
                 text.lines()
-                    .filter(|line| line.starts_with(&format!("{name}=")))
+                    .filter_map(|line| line.strip_prefix(&format!("{name}=")))
+                    .filter(|value| !value.is_empty())
                     .count()
             };
             assert_eq!(["ONE", "TWO", "THREE"].map(has), [1; 3], "{text}");
