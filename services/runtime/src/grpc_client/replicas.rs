@@ -8,9 +8,9 @@
 //!   connection could be had, the caller is told that it was not ([`Unreached`]).
 //! - **A replica can't answer this call yet, and another one may.** It says so in its refusal ([`rpc::NOT_TAKEN`]), and the
 //!   call goes on to the others; the refusal is told if all refuse. It is called as before: it may answer everything else.
-//! - **A replica dies, or can't be reached, or says that it is not available.** It is left alone for a moment, for longer each time; then one call tries it
-//!   while all others still go elsewhere. If none is left, the one that is due first is tried: the next call finds out
-//!   that a service is back.
+//! - **A replica dies, or can't be reached, or says that it is not available.** It is left alone for a moment, for longer
+//!   each time; then one call tries it while all others still go elsewhere. If none is left, the one that is due first is
+//!   tried: the next call finds out that a service is back.
 //! - **A replica hangs.** A call goes where fewest wait for their answers, so that one which does not answer is soon the
 //!   last choice; its connection is cut once it answers no ping.
 //! - **Replicas come and go.** Names are resolved again every few seconds, and sooner when a replica can't be reached.
