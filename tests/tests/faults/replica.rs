@@ -121,43 +121,29 @@ impl Replica {
 
     /// Waits until searches see this position of the feed.
     pub(crate) async fn wait_for(&self, position: i64) {
-        let reached = async {
-            loop {
-                let request = self.with_token(GetIndexStatusRequest {});
-                let mut client = IndexServiceClient::new(self.channel.clone());
-                if client
-                    .get_index_status(request)
-                    .await
-                    .is_ok_and(|status| status.into_inner().position >= position)
-                {
-                    return;
-                }
-                tokio::time::sleep(PAUSE).await;
-            }
-        };
-        let waited = tokio::time::timeout(system_tests::PATIENCE, reached).await;
-        assert!(waited.is_ok(), "{position} is not searchable");
+        until(&format!("{position} is searchable"), async || {
+            let request = self.with_token(GetIndexStatusRequest {});
+            let mut client = IndexServiceClient::new(self.channel.clone());
+            let status = client.get_index_status(request).await;
+            status.is_ok_and(|status| status.into_inner().position >= position)
+        })
+        .await;
     }
 
     /// Waits until it has counted what it suggests.
     pub(crate) async fn wait_for_suggestions(&self) {
-        let counted = async {
-            loop {
-                let request = self.with_token(SuggestRequest {
-                    vocabulary: Vocabulary::Tags.into(),
-                    q: "a".to_owned(),
-                    limit: None,
-                });
-                let mut client = SearchServiceClient::new(self.channel.clone());
-                match client.suggest(request).await {
-                    Err(status) if status.code() == Code::Unavailable => tokio::time::sleep(PAUSE).await,
-                    // Versions without suggestions count nothing.
-                    _ => return,
-                }
-            }
-        };
-        let waited = tokio::time::timeout(system_tests::PATIENCE, counted).await;
-        assert!(waited.is_ok(), "suggestions are not counted");
+        until("suggestions are counted", async || {
+            let request = self.with_token(SuggestRequest {
+                vocabulary: Vocabulary::Tags.into(),
+                q: "a".to_owned(),
+                limit: None,
+            });
+            let mut client = SearchServiceClient::new(self.channel.clone());
+            // Versions without suggestions count nothing.
+            let answer = client.suggest(request).await;
+            !answer.is_err_and(|status| status.code() == Code::Unavailable)
+        })
+        .await;
     }
 
     pub(crate) async fn rebuild(&self) {
@@ -165,4 +151,15 @@ impl Replica {
         let mut client = IndexServiceClient::new(self.channel.clone());
         assert!(client.rebuild_index(request).await.unwrap().into_inner().started);
     }
+}
+
+/// Asks until it holds.
+async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let asking = async {
+        while !holds().await {
+            tokio::time::sleep(PAUSE).await;
+        }
+    };
+    let waited = tokio::time::timeout(system_tests::PATIENCE, asking).await;
+    assert!(waited.is_ok(), "waited in vain until {what}");
 }
