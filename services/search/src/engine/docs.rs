@@ -15,7 +15,7 @@ use tantivy::columnar::Column;
 use tantivy::postings::BlockSegmentPostings;
 use tantivy::{DocId, TERMINATED};
 
-use super::window::{BITS, WINDOW, WORDS, Window, ones_below};
+use super::window::{WINDOW, Window};
 
 /// A set of documents of a segment. Deleted ones may be in it.
 pub(super) trait Docs {
@@ -150,82 +150,6 @@ impl Docs for RangeDocs {
 
     fn known_count(&self) -> Option<u64> {
         Some(self.cost())
-    }
-}
-
-/// Documents gathered beforehand, a bit for each of the segment.
-pub(super) struct BitDocs {
-    words: Vec<u64>,
-    count: u64,
-}
-
-impl BitDocs {
-    pub(super) fn none(max_doc: DocId) -> Self {
-        Self {
-            words: vec![0; max_doc.div_ceil(BITS) as usize],
-            count: 0,
-        }
-    }
-
-    /// Adds a document. One behind the segment's end is left out.
-    pub(super) fn insert(&mut self, doc: DocId) {
-        if let Some(word) = self.words.get_mut((doc / BITS) as usize) {
-            let bit = 1 << (doc % BITS);
-            self.count += u64::from(*word & bit == 0);
-            *word |= bit;
-        }
-    }
-
-    pub(super) const fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    fn words_from(&self, base: DocId) -> &[u64] {
-        let start = (base / BITS) as usize;
-        self.words
-            .get(start..(start + WORDS).min(self.words.len()))
-            .unwrap_or_default()
-    }
-}
-
-impl Docs for BitDocs {
-    fn next(&mut self, from: DocId) -> DocId {
-        let first = (from / BITS) as usize;
-        let masked = self
-            .words
-            .get(first)
-            .map_or(0, |word| word & !ones_below(from % BITS));
-        let rest = self.words.iter().copied().skip(first + 1);
-        std::iter::once(masked)
-            .chain(rest)
-            .zip((from - from % BITS..).step_by(BITS as usize))
-            .find(|(word, _)| *word != 0)
-            .map_or(TERMINATED, |(word, base)| base + word.trailing_zeros())
-    }
-
-    fn fill(&mut self, window: &mut Window) {
-        for (word, own) in window.words.iter_mut().zip(self.words_from(window.base)) {
-            *word |= own;
-        }
-    }
-
-    fn retain(&mut self, window: &mut Window) {
-        let own = self
-            .words_from(window.base)
-            .iter()
-            .copied()
-            .chain(std::iter::repeat(0));
-        for (word, own) in window.words.iter_mut().zip(own) {
-            *word &= own;
-        }
-    }
-
-    fn cost(&self) -> u64 {
-        self.count
-    }
-
-    fn known_count(&self) -> Option<u64> {
-        Some(self.count)
     }
 }
 

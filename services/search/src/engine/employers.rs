@@ -183,6 +183,7 @@ impl<'a> Asking<'a> {
             fields: self.fields,
             kind,
             employers: &self.nothing,
+            frequent: &self.searchers.frequent,
             deadline: Arc::clone(self.deadline),
         }
     }

@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tantivy::IndexWriter;
 use tantivy::merge_policy::NoMergePolicy;
 
 use super::error::{IndexError, Unreadable};
+use super::frequent::Frequent;
 use super::half::{Half, Prepared};
 use super::merges::Merging;
 use super::schema::Fields;
@@ -131,6 +132,7 @@ impl Generation {
         let searchers = Searchers {
             companies: companies.searcher(),
             people: people.searcher(),
+            frequent: Arc::new(Frequent::new(settings.frequent_from)),
         };
         let generation = Self {
             fields,
@@ -225,10 +227,12 @@ impl Generation {
 
     /// Lets searches have what the halves have loaded.
     fn show(&self) {
-        *self.searchers.write().unwrap_or_else(PoisonError::into_inner) = Searchers {
-            companies: self.companies.searcher(),
-            people: self.people.searcher(),
-        };
+        let mut searchers = self.searchers.write().unwrap_or_else(PoisonError::into_inner);
+        searchers.companies = self.companies.searcher();
+        searchers.people = self.people.searcher();
+        searchers
+            .frequent
+            .keep_to([&searchers.companies, &searchers.people]);
     }
 
     /// [`Generation::write`] and [`Generation::commit`].

@@ -46,10 +46,12 @@
 //! Conditions are walked by recursion, to the depth that the planner gives them, which does not depend on what a
 //! caller sends. There is no query text, no automaton and no floating point anywhere.
 
+mod bits;
 mod deadline;
 mod docs;
 mod employers;
 mod error;
+mod frequent;
 mod generation;
 mod half;
 mod ids;

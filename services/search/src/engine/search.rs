@@ -13,6 +13,7 @@ use tantivy::{DocAddress, DocId, Searcher, SegmentOrdinal, TantivyDocument, Tant
 use super::deadline::Deadline;
 use super::docs::BoxDocs;
 use super::employers::Employers;
+use super::frequent::Frequent;
 use super::order::{Places, compare, score_key};
 use super::rows;
 use super::schema::Fields;
@@ -31,6 +32,8 @@ use crate::plan::{
 pub(super) struct Searchers {
     pub(super) companies: Searcher,
     pub(super) people: Searcher,
+    /// Of both, and of the commits before and after: what is kept is a segment's.
+    pub(super) frequent: Arc<Frequent>,
 }
 
 /// Answers a plan.
@@ -53,6 +56,7 @@ pub(super) fn search(
             fields,
             plan,
             employers: &employers,
+            frequent: &searchers.frequent,
             deadline: Arc::clone(&deadline),
             threads,
         }
@@ -70,6 +74,7 @@ struct Search<'a> {
     fields: &'a Fields,
     plan: &'a Plan,
     employers: &'a Employers<'a>,
+    frequent: &'a Frequent,
     deadline: Arc<Deadline>,
     threads: &'a Threads,
 }
@@ -175,6 +180,7 @@ impl Search<'_> {
             fields: self.fields,
             kind: self.plan.kind,
             employers: self.employers,
+            frequent: self.frequent,
             deadline: Arc::clone(&self.deadline),
         }
     }

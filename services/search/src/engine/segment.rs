@@ -9,14 +9,16 @@ use std::sync::Arc;
 
 use tantivy::columnar::Column;
 use tantivy::index::{InvertedIndexReader, SegmentReader};
-use tantivy::postings::SegmentPostings;
+use tantivy::postings::{SegmentPostings, TermInfo};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, TERMINATED, Term};
 use uuid::Uuid;
 
+use super::bits::{BitDocs, Bits};
 use super::deadline::Deadline;
-use super::docs::{AllDocs, AnyDocs, AskedDocs, BitDocs, BoxDocs, NotDocs, NumberDocs, RangeDocs, TermDocs};
+use super::docs::{AllDocs, AnyDocs, AskedDocs, BoxDocs, NotDocs, NumberDocs, RangeDocs, TermDocs};
 use super::employers::{EmployerDocs, Employers, Numbers};
+use super::frequent::Frequent;
 use super::ids::Ids;
 use super::schema::{Fields, has_many_values, number_name};
 use super::window::Window;
@@ -32,6 +34,7 @@ pub(super) struct Segment<'a> {
     pub(super) fields: &'a Fields,
     pub(super) kind: Kind,
     pub(super) employers: &'a Employers<'a>,
+    pub(super) frequent: &'a Frequent,
     pub(super) deadline: Arc<Deadline>,
 }
 
@@ -299,16 +302,30 @@ impl Segment<'_> {
         let mut parts: Vec<BoxDocs> = Vec::new();
         for term in terms {
             let term = Term::from_field_text(field, term);
-            if let Some(postings) = index.read_block_postings(&term, IndexRecordOption::Basic)? {
-                parts.push(Box::new(TermDocs::new(postings, self.reader.max_doc())));
+            if let Some(info) = index.get_term_info(&term)? {
+                parts.push(self.term(&index, term, &info)?);
             }
         }
         Ok(self.any(parts))
     }
 
+    fn term(&self, index: &InvertedIndexReader, term: Term, info: &TermInfo) -> tantivy::Result<BoxDocs> {
+        let max_doc = self.reader.max_doc();
+        let postings = || index.read_block_postings_from_terminfo(info, IndexRecordOption::Basic);
+        if !self.frequent.is_frequent(info.doc_freq, max_doc) {
+            return Ok(Box::new(TermDocs::new(postings()?, max_doc)));
+        }
+        let docs = self.frequent.docs(self.reader, term, || {
+            let mut docs = Bits::none(max_doc);
+            docs.insert_all(postings()?);
+            Ok(docs)
+        });
+        Ok(Box::new(BitDocs(docs?)))
+    }
+
     fn key_prefix(&self, field: KeyField, prefix: &str) -> tantivy::Result<BoxDocs> {
         let index = self.reader.inverted_index(self.fields.key(field))?;
-        let mut found = BitDocs::none(self.reader.max_doc());
+        let mut found = Bits::none(self.reader.max_doc());
         let mut stream = index.terms().range().ge(prefix.as_bytes()).into_stream()?;
         let mut looks = 0;
         while let Some((term, info)) = stream.next() {
@@ -319,20 +336,14 @@ impl Segment<'_> {
             if looks % LOOKS == 0 && self.deadline.look() {
                 break;
             }
-            let mut postings = index.read_block_postings_from_terminfo(info, IndexRecordOption::Basic)?;
-            while !postings.docs().is_empty() {
-                for &doc in postings.docs() {
-                    found.insert(doc);
-                }
-                postings.advance();
-            }
+            found.insert_all(index.read_block_postings_from_terminfo(info, IndexRecordOption::Basic)?);
         }
         Ok(self.gathered(found))
     }
 
     fn ids(&self, ids: &[Uuid]) -> tantivy::Result<BoxDocs> {
         let of_segment = Ids::open(self.reader, self.fields.bucket)?;
-        let mut found = BitDocs::none(self.reader.max_doc());
+        let mut found = Bits::none(self.reader.max_doc());
         for (id, looks) in ids.iter().zip(1_u32..) {
             if looks % LOOKS == 0 && self.deadline.look() {
                 break;
@@ -342,28 +353,26 @@ impl Segment<'_> {
         Ok(self.gathered(found))
     }
 
-    /// The documents with one of these terms, each of which few documents have.
+    /// The documents with one of these terms, each of which few documents have for the most part.
     fn listed(&self, terms: impl Iterator<Item = Term>) -> tantivy::Result<BoxDocs> {
-        let mut found = BitDocs::none(self.reader.max_doc());
+        let mut found = Bits::none(self.reader.max_doc());
         for (term, looks) in terms.zip(1_u32..) {
             if looks % LOOKS == 0 && self.deadline.look() {
                 break;
             }
             let index = self.reader.inverted_index(term.field())?;
             if let Some(postings) = index.read_block_postings(&term, IndexRecordOption::Basic)? {
-                for &doc in postings.docs() {
-                    found.insert(doc);
-                }
+                found.insert_all(postings);
             }
         }
         Ok(self.gathered(found))
     }
 
-    fn gathered(&self, found: BitDocs) -> BoxDocs {
+    fn gathered(&self, found: Bits) -> BoxDocs {
         if found.is_empty() {
             self.none()
         } else {
-            Box::new(found)
+            Box::new(BitDocs(Arc::new(found)))
         }
     }
 

@@ -18,6 +18,8 @@ pub struct IndexSettings {
     pub search_threads: usize,
     /// That is worth it from so many documents on, which it has to look at in the largest segment.
     pub shared_from: u64,
+    /// Segments of so many documents on keep those of frequent terms in memory, of all segments 32 MiB at most.
+    pub frequent_from: u64,
 }
 
 impl Default for IndexSettings {
@@ -29,6 +31,7 @@ impl Default for IndexSettings {
             verify_on_open: true,
             search_threads: 1,
             shared_from: 20_000,
+            frequent_from: 65_536,
         }
     }
 }

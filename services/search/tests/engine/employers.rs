@@ -73,6 +73,30 @@ fn whether_a_hit_is_of_its_own_place_may_depend_on_its_company() {
     assert_eq!(found, reference.search(&plan, &Stop::never()).unwrap());
 }
 
+/// Postings come in blocks of 128.
+#[test]
+fn all_people_of_a_few_large_companies_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = open(dir.path());
+    let companies = (0..COMPANIES).map(|number| made(Kind::Company, number));
+    let people = (0..PEOPLE).map(|number| {
+        let company = if number < 1_000 { 0 } else { 1 + number % 2_500 };
+        let mut person = made(Kind::Person, number);
+        person.company = Some(CompanyNumber(u64::from(company) + 1));
+        person
+    });
+    let changes: Vec<_> = companies.chain(people).map(put).collect();
+    index.apply(&changes, 1).unwrap();
+    let mut plan = everything(Kind::Person, 1);
+    // The first company, and one of three or four people.
+    plan.filter = Condition::Employer(Box::new(has(TextField::BusinessTypes, 2_000)));
+    let mut reference = Reference::default();
+    reference.apply(&changes);
+    let found = index.search(&plan, &Stop::never()).unwrap();
+    assert!(found.total > 1_000, "{}", found.total);
+    assert_eq!(found, reference.search(&plan, &Stop::never()).unwrap());
+}
+
 #[test]
 fn people_are_found_by_what_their_companies_are() {
     let dir = tempfile::tempdir().unwrap();

@@ -30,6 +30,8 @@ pub(crate) fn settings() -> IndexSettings {
         writer_memory_bytes: 15_000_000,
         search_threads: 3,
         shared_from: 0,
+        // The random segments are larger or smaller.
+        frequent_from: 12,
         ..IndexSettings::default()
     }
 }
