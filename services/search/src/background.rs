@@ -4,7 +4,7 @@
 //! (making documents, writing them, merging segments, counting what is suggested) runs on threads of lower priority: beside
 //! searches it has what they leave, and a small share of the processors whatever they need; alone it has all. The priority
 //! is the system's ("nice"), which counts among all that runs on the processors, so the index also stands back behind
-//! Postgres on the same machine, as it writes the records.
+//! Postgres on the same machine, as it writes the records; that stands back by pausing ([`crate::pacing`]).
 //!
 //! On Linux the priority is a thread's own, those that it starts begin with it, and without rights none can be raised. So
 //! these threads are a pool of their own, and whatever starts threads for the index has to be done there: its writers do,

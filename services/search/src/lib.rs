@@ -16,6 +16,7 @@ pub mod grpc;
 pub mod host;
 pub mod import;
 pub mod meters;
+pub mod pacing;
 pub mod phone;
 pub mod place;
 pub mod plan;

@@ -11,6 +11,7 @@ use runtime::ambient::Ambient;
 use runtime::shutdown::Shutdown;
 use uuid::Uuid;
 
+use crate::background;
 use crate::error::SearchError;
 use crate::import::{self, MAX_BATCH};
 use crate::store::Store;
@@ -40,7 +41,10 @@ impl Recorder {
         }
         let (store, ambient) = (self.store.clone(), self.ambient.clone());
         let work = async move {
-            let (batch, rejected) = import::read(records, &ambient);
+            let of_batch = ambient.clone();
+            // Thousands of records take a thread for longer than most searches.
+            let read = background::start(move || import::read(records, &of_batch));
+            let (batch, rejected) = read.await?;
             let written = store.write(&batch, ambient.now()).await?;
             Ok(ImportResponse {
                 stored: written.stored,

@@ -32,6 +32,7 @@ use uuid::Uuid;
 use crate::cursor::{Cursor, CursorKeys, Fingerprint};
 use crate::error::SearchError;
 use crate::explanation::{self, ExplanationContext};
+use crate::pacing::SearchTime;
 use crate::plan::{Engine, Hit, Hits, Kind, Plan, Stop, Window};
 use crate::planner::{self, PlanContext};
 use crate::rows::{self, Mask};
@@ -62,6 +63,7 @@ pub struct Search {
     ambient: Ambient,
     threads: Arc<Semaphore>,
     costly: Arc<Semaphore>,
+    time: SearchTime,
 }
 
 /// A page of records.
@@ -86,7 +88,14 @@ impl Search {
             ambient,
             threads,
             costly,
+            time: SearchTime::default(),
         }
+    }
+
+    /// The time in which searches are under way.
+    #[must_use]
+    pub fn time(&self) -> SearchTime {
+        self.time.clone()
     }
 
     /// Companies that meet the query. The deadline is the caller's, if there is one.
@@ -317,9 +326,10 @@ impl Search {
         let stop = Stop::at(deadline);
         let waiting = stop.waiting();
         let started = Instant::now();
+        let under_way = self.time.begin();
         let hits = tokio::task::spawn_blocking(move || {
             // Given back when the work ends, which is soon after the caller has left.
-            let _turn = turn;
+            let _turn = (turn, under_way);
             engine.search(&planned, &stop)
         })
         .await??;

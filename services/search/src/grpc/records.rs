@@ -1,6 +1,7 @@
 //! `search.v1.RecordService`.
 
 use std::pin::Pin;
+use std::time::Duration;
 
 use futures::Stream;
 use proto::search::v1::record_service_server::RecordService;
@@ -11,12 +12,15 @@ use uuid::Uuid;
 
 use super::{read_account, timestamp};
 use crate::error::SearchError;
+use crate::pacing::SearchTime;
 use crate::recording::Recorder;
 
 /// The methods.
 pub struct RecordApi {
     /// What does the work.
     pub recorder: Recorder,
+    /// What imports leave time to.
+    pub search_time: SearchTime,
 }
 
 /// Answers to a stream of batches, in their order.
@@ -30,6 +34,8 @@ impl RecordService for RecordApi {
         let batches = Batches {
             incoming: request.into_inner(),
             recorder: self.recorder.clone(),
+            search_time: self.search_time.clone(),
+            pause: Duration::ZERO,
         };
         // The next batch is taken when the answer to the one before has been: a slow reader slows the writer.
         let answers = futures::stream::try_unfold(batches, async |mut batches| {
@@ -63,21 +69,29 @@ impl RecordService for RecordApi {
 struct Batches {
     incoming: Streaming<ImportRequest>,
     recorder: Recorder,
+    search_time: SearchTime,
+    /// How long to wait before the next batch.
+    pause: Duration,
 }
 
 impl Batches {
     /// Writes the next batch; none at the end of the stream.
     async fn next(&mut self) -> Result<Option<ImportResponse>, Status> {
         let shutdown = self.recorder.shutdown.clone();
+        let next = async {
+            tokio::time::sleep(self.pause).await;
+            self.incoming.message().await
+        };
         let batch = tokio::select! {
             biased;
             () = shutdown.draining() => return Err(SearchError::Draining.into()),
-            batch = self.incoming.message() => batch?,
+            batch = next => batch?,
         };
-        match batch {
-            None => Ok(None),
-            Some(batch) => Ok(Some(self.recorder.import(batch.records).await?)),
-        }
+        let Some(batch) = batch else { return Ok(None) };
+        let before = self.search_time.so_far();
+        let answer = self.recorder.import(batch.records).await?;
+        self.pause = self.search_time.so_far().saturating_sub(before);
+        Ok(Some(answer))
     }
 }
 

@@ -56,8 +56,14 @@ pub fn value(place: &PlaceText) -> Values {
     };
     add(&resolved.city_words, resolved.cities.is_empty());
     add(&resolved.region_words, !resolved.region_explained);
+    // Most records call their places as the gazetteer does, and many a city is called as its region.
+    let mut there = vec![resolved.city_words.clone(), resolved.region_words.clone()];
     for name in resolved.names() {
-        add(&words(name), false);
+        let name = words(name);
+        if !there.contains(&name) {
+            add(&name, false);
+            there.push(name);
+        }
     }
     if resolved.country.is_none() {
         add(&words(place.country.as_deref().unwrap_or_default()), true);

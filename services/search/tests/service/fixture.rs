@@ -108,6 +108,7 @@ pub(crate) async fn serve(pool: &PgPool) -> Served {
         writer_memory_bytes: 16 << 20,
         search_threads: 3,
         shared_from: 0,
+        frequent_from: 0,
         ..config.index
     };
     let Opened::Ready(index) = Index::open(dir.path(), settings).unwrap() else {
@@ -134,8 +135,11 @@ pub(crate) async fn serve(pool: &PgPool) -> Served {
         ambient: ambient.clone(),
         shutdown: shutdown.clone(),
     };
-    let search = SearchApi { search, suggest };
-    let service = grpc::service(search, RecordApi { recorder }, IndexApi { feed });
+    let records = RecordApi {
+        recorder,
+        search_time: search.time(),
+    };
+    let service = grpc::service(SearchApi { search, suggest }, records, IndexApi { feed });
     let socket = process::bind(([127, 0, 0, 1], 0).into()).unwrap();
     let address = format!("http://{}", socket.local_addr().unwrap());
     let process = Process::new(socket, ambient.clone(), readiness.clone(), shutdown.clone());

@@ -1,5 +1,7 @@
 //! `RecordService/Import`.
 
+use std::time::{Duration, Instant};
+
 use proto::error_code::ErrorCode;
 use proto::search::v1::{ImportRequest, SearchQuery};
 use proto::violation::ViolationCode;
@@ -184,6 +186,41 @@ async fn a_batch_that_was_sent_is_in_as_a_whole_though_its_sender_has_left(pool:
             .total,
         1
     );
+}
+
+#[sqlx::test]
+async fn the_next_batch_leaves_searches_as_much_time_as_they_took(pool: PgPool) {
+    const TAKEN: Duration = Duration::from_millis(300);
+    let served = serve(&pool).await;
+    let (send, receive) = mpsc::channel(2);
+    for id in ["c1", "c2"] {
+        let records = batch([Company(company(id, "Acme"))]);
+        send.send(ImportRequest { records }).await.unwrap();
+    }
+    let time = served.domain.time();
+    let search = time.begin();
+    // Nothing is written while this is open.
+    let mut writer = pool.begin().await.unwrap();
+    let lock = "LOCK TABLE companies IN EXCLUSIVE MODE";
+    sqlx::query(lock).execute(&mut *writer).await.unwrap();
+    let mut records = served.records.clone();
+    let answers = records.import(ReceiverStream::new(receive)).await.unwrap();
+    let mut answers = answers.into_inner();
+    until(async || {
+        let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'companies'::regclass";
+        let waiting: i64 = sqlx::query_scalar(waiting).fetch_one(&pool).await.unwrap();
+        (waiting > 0).then_some(())
+    })
+    .await;
+    let until_then = time.so_far() + TAKEN;
+    until(async || (time.so_far() >= until_then).then_some(())).await;
+    let released = Instant::now();
+    writer.rollback().await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(answers.message().await.unwrap().unwrap().stored, 1);
+    }
+    drop(search);
+    assert!(released.elapsed() >= TAKEN, "{:?}", released.elapsed());
 }
 
 #[sqlx::test]
