@@ -80,6 +80,9 @@ pub(crate) struct Search {
     /// Measure a part alone, behind the import
     #[arg(long, value_name = "PART")]
     only: Option<Only>,
+    /// Compare only the classes of searches whose names have this in them
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    class: String,
     /// Setting of the search service, `DS_SEARCH__NAME=VALUE`
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
@@ -126,7 +129,10 @@ impl Search {
             ),
             ("seconds a cell", self.seconds.to_string()),
         ];
-        if !self.records.are_there(&stage.stack, Left::Loaded) {
+        if self.records.are_there(&stage.stack, Left::Loaded) {
+            // What the run before has left to be merged.
+            stage.ours().await?.wait_settled().await?;
+        } else {
             stage.load().await?;
             self.records.leave(&stage.stack, Left::Loaded)?;
         }
@@ -182,6 +188,7 @@ impl Search {
         let today = DateTime::<Utc>::from_timestamp(i64::try_from(since.as_secs())?, 0).unwrap_or_default();
         let mut classes = self.terms(&stage.data, today.date_naive()).classes();
         classes.push(classes::cursors(&stage.ours().await?, &stage.postgres().await?).await?);
+        classes.retain(|class| class.name.contains(&self.class));
         Ok(classes)
     }
 }
