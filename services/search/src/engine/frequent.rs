@@ -59,8 +59,8 @@ impl Frequent {
         make: impl FnOnce() -> tantivy::Result<Bits>,
     ) -> tantivy::Result<Arc<Bits>> {
         let segment = reader.segment_id();
-        let known = |kept: &Kept| kept.segments.get(&segment)?.get(&term).map(Arc::clone);
-        if let Some(known) = known(&self.lock()) {
+        let known = self.lock().get(segment, &term).map(Arc::clone);
+        if let Some(known) = known {
             return Ok(known);
         }
         let docs = Arc::new(make()?);
@@ -84,17 +84,21 @@ impl Frequent {
 }
 
 impl Kept {
+    fn get(&self, segment: SegmentId, term: &Term) -> Option<&Arc<Bits>> {
+        self.segments.get(&segment)?.get(term)
+    }
+
     fn add(&mut self, segment: SegmentId, term: Term, docs: &Arc<Bits>) {
-        if docs.bytes() > MOST_BYTES {
+        let is_there = self.get(segment, &term).is_some();
+        if is_there || docs.bytes() > MOST_BYTES {
             return;
         }
         if self.bytes + docs.bytes() > MOST_BYTES {
             *self = Self::default();
         }
+        self.bytes += docs.bytes();
         let terms = self.segments.entry(segment).or_default();
-        if terms.insert(term, Arc::clone(docs)).is_none() {
-            self.bytes += docs.bytes();
-        }
+        terms.insert(term, Arc::clone(docs));
     }
 }
 

@@ -8,6 +8,7 @@ use super::error::{IndexError, Unreadable};
 use super::generation::{Generation, IndexStatus};
 use super::merges::Merging;
 use super::place::{Place, Turn};
+use super::rows;
 use super::settings::IndexSettings;
 use super::sources::Snapshot;
 use super::threads::Threads;
@@ -72,6 +73,7 @@ impl Index {
     /// Blocks, for as long as reading the files takes if [`IndexSettings::verify_on_open`].
     pub fn open(root: &Path, settings: IndexSettings) -> Result<Opened, IndexError> {
         let place = Place::lock(root)?;
+        rows::prepare();
         match place.current()? {
             None => Self::empty(place, settings).map(Opened::Ready),
             Some(Err(reason)) => Ok(Opened::Unusable(Unusable {

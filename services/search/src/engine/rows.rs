@@ -69,6 +69,13 @@ impl Dictionary {
     }
 }
 
+/// Prepares the dictionaries, which whoever reads or writes the first row would else wait for.
+pub(super) fn prepare() {
+    for kind in [Kind::Company, Kind::Person] {
+        let _ = Dictionary::of(kind);
+    }
+}
+
 thread_local! {
     static COMPRESSOR: RefCell<Compressor<'static>> = RefCell::default();
     static DECOMPRESSOR: RefCell<Decompressor<'static>> = RefCell::default();
