@@ -1,6 +1,6 @@
 //! What a keyword list asks for.
 
-use crate::text::{Equal, Word, is_whole, nfkc, occurrences, runs, words};
+use crate::text::{Equal, Word, composed, is_whole, occurrences, runs, words};
 
 /// One alternative: words, some of them in quotes.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub(crate) fn quoted(text: &str) -> Vec<(String, bool)> {
 /// The alternatives between the commas that stand outside quotes.
 pub(crate) fn keyword_list(text: &str, cut: fn(&str) -> Vec<Word>) -> Vec<Alternative> {
     let mut alternatives = vec![Vec::new()];
-    for (piece, in_quotes) in quoted(&nfkc(text)) {
+    for (piece, in_quotes) in quoted(&composed(text)) {
         if in_quotes {
             alternatives
                 .last_mut()
@@ -58,7 +58,7 @@ pub(crate) fn keyword_list(text: &str, cut: fn(&str) -> Vec<Word>) -> Vec<Altern
 
 /// One alternative, in which a comma only separates words.
 pub(crate) fn one_alternative(text: &str, cut: fn(&str) -> Vec<Word>) -> Option<Alternative> {
-    let pieces = quoted(&nfkc(text)).into_iter();
+    let pieces = quoted(&composed(text)).into_iter();
     Alternative::of(
         pieces
             .map(|(piece, in_quotes)| (cut(&piece), in_quotes))

@@ -2,7 +2,7 @@
 
 use crate::keywords::quoted;
 use crate::legal::{name_words, without_forms};
-use crate::text::{Word, is_whole, nfkc, occurs, runs, words};
+use crate::text::{Word, composed, is_whole, occurs, runs, words};
 
 /// A company's name that is asked for.
 pub(crate) struct CompanyName {
@@ -12,7 +12,7 @@ pub(crate) struct CompanyName {
 
 impl CompanyName {
     pub(crate) fn of(asked: &str) -> Self {
-        let pieces = quoted(&nfkc(asked));
+        let pieces = quoted(&composed(asked));
         let (inside, outside): (Vec<_>, Vec<_>) = pieces.into_iter().partition(|(_, in_quotes)| *in_quotes);
         let whole = inside
             .iter()

@@ -374,7 +374,7 @@ pub(crate) struct Asked {
 
 /// The alternatives of a location filter.
 pub(crate) fn asked(location: &str) -> Vec<Asked> {
-    let alternatives = crate::text::nfkc(location);
+    let alternatives = crate::text::composed(location);
     alternatives
         .split(';')
         .map(one_asked)

@@ -43,6 +43,21 @@ pub(crate) fn nfkc(text: &str) -> String {
         .into_owned()
 }
 
+/// Signs of trade and service marks.
+const SIGNS: [char; 2] = ['™', '℠'];
+
+/// After NFKC what is asked for is taken apart. The signs stay until then: they are no letters, though NFKC makes some of
+/// them.
+pub(crate) fn composed(text: &str) -> String {
+    let mut composed = String::new();
+    for piece in text.split_inclusive(SIGNS) {
+        let letters = piece.trim_end_matches(SIGNS);
+        composed.push_str(&nfkc(letters));
+        composed.push_str(&piece[letters.len()..]);
+    }
+    composed
+}
+
 fn nfc(text: &str) -> String {
     ComposingNormalizerBorrowed::new_nfc()
         .normalize(text)
@@ -192,7 +207,7 @@ pub(crate) fn fold(text: &str) -> String {
 /// The words of a text.
 pub(crate) fn words(text: &str) -> Vec<Word> {
     // A trade mark sign is no part of the name before it, though NFKC makes letters of it.
-    let text = caseless(&text.replace(['™', '℠'], " "));
+    let text = caseless(&text.replace(SIGNS, " "));
     let characters = text.chars().collect::<Vec<_>>();
     let mut words = Vec::new();
     let mut at = 0;
