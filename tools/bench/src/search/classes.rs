@@ -62,6 +62,38 @@ pub(super) struct Question {
     pub(super) values: Vec<Value>,
 }
 
+impl Question {
+    /// What it asks for, to be read.
+    pub(super) fn asked(&self) -> String {
+        let SearchQuery {
+            business_type,
+            location,
+            company_name,
+            company_domain,
+            description_keywords,
+            exclude_keywords,
+            ..
+        } = &self.query;
+        let texts = [
+            business_type,
+            location,
+            company_name,
+            company_domain,
+            description_keywords,
+            exclude_keywords,
+        ];
+        let texts = texts
+            .into_iter()
+            .chain(&self.query.job_titles)
+            .chain(&self.query.search_tags);
+        let texts = texts
+            .filter(|text| !text.is_empty())
+            .map(|text| format!("{text:?}"));
+        let page = self.query.page.map(|page| format!("page {page}"));
+        texts.chain(page).collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// Searches of one sort.
 pub(super) struct Class {
     pub(super) name: &'static str,
@@ -411,6 +443,9 @@ fn page(kind: Kind, field: SortField, page: i64, sql: &'static str) -> Question 
     }
 }
 
+/// Name of the class of cursors.
+pub(super) const CURSORS: &str = "companies: deep cursor, 250";
+
 /// The class of cursors: pages of 250, from all over a long list, which is walked for them.
 pub(super) async fn cursors(ours: &Ours, pool: &PgPool) -> Result<Class, BoxError> {
     let mut query = SearchQuery {
@@ -449,7 +484,7 @@ pub(super) async fn cursors(ours: &Ours, pool: &PgPool) -> Result<Class, BoxErro
         });
     }
     Ok(Class {
-        name: "companies: deep cursor, 250",
+        name: CURSORS,
         selective: false,
         questions,
     })

@@ -21,6 +21,7 @@ mod sample;
 mod sql;
 mod text;
 
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,6 +56,8 @@ enum Only {
     Searches,
     /// Size and rebuild of the index.
     Index,
+    /// Each search by itself, without Postgres: which of a class are slow.
+    Each,
 }
 
 /// `bench search`.
@@ -83,6 +86,9 @@ pub(crate) struct Search {
     /// Compare only the classes of searches whose names have this in them
     #[arg(long, value_name = "TEXT", default_value = "")]
     class: String,
+    /// Of these, only the searches that ask for this
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    asked: String,
     /// Setting of the search service, `DS_SEARCH__NAME=VALUE`
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
@@ -136,6 +142,9 @@ impl Search {
             stage.load().await?;
             self.records.leave(&stage.stack, Left::Loaded)?;
         }
+        if self.only == Some(Only::Each) {
+            return stage.each(&self).await;
+        }
         stage.sizes().await?;
         if self.only != Some(Only::Index) {
             let classes = self.classes(&stage).await?;
@@ -187,8 +196,16 @@ impl Search {
         let since = SystemTime::UNIX_EPOCH.elapsed()?;
         let today = DateTime::<Utc>::from_timestamp(i64::try_from(since.as_secs())?, 0).unwrap_or_default();
         let mut classes = self.terms(&stage.data, today.date_naive()).classes();
-        classes.push(classes::cursors(&stage.ours().await?, &stage.postgres().await?).await?);
-        classes.retain(|class| class.name.contains(&self.class));
+        // Walking the list for its cursors takes a while.
+        if classes::CURSORS.contains(&self.class) {
+            classes.push(classes::cursors(&stage.ours().await?, &stage.postgres().await?).await?);
+        }
+        for class in &mut classes {
+            class
+                .questions
+                .retain(|question| question.asked().contains(&self.asked));
+        }
+        classes.retain(|class| class.name.contains(&self.class) && !class.questions.is_empty());
         Ok(classes)
     }
 }
@@ -337,6 +354,31 @@ impl Stage {
             "",
         );
         self.report.classes = figures;
+        Ok(())
+    }
+
+    /// Prints the median time of each search, the slowest of a class first.
+    async fn each(&self, options: &Search) -> Result<(), BoxError> {
+        let ours = System::Ours(self.ours().await?);
+        for class in options.classes(self).await? {
+            let time = Duration::from_secs(options.seconds);
+            let mut all = measure::each(&ours, &class.questions, time).await?;
+            all.sort_by_key(|alone| Reverse(alone.median()));
+            let mut times: Vec<_> = all.iter().flat_map(|alone| &alone.times).copied().collect();
+            times.sort_unstable();
+            let millis = |time: Duration| time.as_secs_f64() * 1e3;
+            let [p50, p99] = [50, 99].map(|percent| times.get(times.len() * percent / 100));
+            println!(
+                "{}: p50 {:.2} ms, p99 {:.2} ms",
+                class.name,
+                p50.copied().map_or(0.0, millis),
+                p99.copied().map_or(0.0, millis)
+            );
+            for alone in all {
+                let (median, asked) = (millis(alone.median()), alone.question.asked());
+                println!("{median:>9.3} ms {:>8} matches  {asked}", alone.total);
+            }
+        }
         Ok(())
     }
 
