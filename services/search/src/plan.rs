@@ -156,7 +156,7 @@ impl InValue {
 }
 
 /// A condition on a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Condition {
     /// Every record.
     Everything,

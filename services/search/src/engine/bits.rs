@@ -6,7 +6,7 @@ use tantivy::postings::BlockSegmentPostings;
 use tantivy::{DocId, TERMINATED};
 
 use super::docs::Docs;
-use super::window::{BITS, WORDS, Window, ones_below};
+use super::window::{BITS, WORDS, Window, ones, ones_below};
 
 /// Some of a segment's documents.
 #[derive(Debug)]
@@ -40,6 +40,28 @@ impl Bits {
             }
             postings.advance();
         }
+    }
+
+    /// Adds the window's documents.
+    pub(super) fn add(&mut self, window: &Window) {
+        let start = (window.base / BITS) as usize;
+        for (word, more) in self.words.iter_mut().skip(start).zip(&window.words) {
+            self.count += u64::from((more & !*word).count_ones());
+            *word |= more;
+        }
+    }
+
+    /// The documents, ascending.
+    pub(super) fn docs(&self) -> impl Iterator<Item = DocId> + '_ {
+        self.words
+            .iter()
+            .zip((0..).step_by(BITS as usize))
+            .flat_map(|(word, base)| ones(*word).map(move |bit| base + bit))
+    }
+
+    /// How many they are.
+    pub(super) const fn count(&self) -> u64 {
+        self.count
     }
 
     pub(super) const fn is_empty(&self) -> bool {
@@ -99,5 +121,61 @@ impl Docs for BitDocs {
 
     fn known_count(&self) -> Option<u64> {
         Some(self.0.count)
+    }
+}
+
+/// A few documents gathered beforehand, ascending.
+pub(super) struct ListDocs {
+    docs: Arc<[DocId]>,
+    /// How many of them stand before what was asked for last.
+    passed: usize,
+}
+
+impl ListDocs {
+    pub(super) const fn new(docs: Arc<[DocId]>) -> Self {
+        Self { docs, passed: 0 }
+    }
+}
+
+impl Docs for ListDocs {
+    fn next(&mut self, from: DocId) -> DocId {
+        let rest = self.docs.get(self.passed..).unwrap_or_default();
+        // What comes next is near, for the most part.
+        let mut near = 1;
+        while rest.get(near).is_some_and(|doc| *doc < from) {
+            near *= 2;
+        }
+        let near = rest.get(..=near).unwrap_or(rest);
+        self.passed += near.partition_point(|doc| *doc < from);
+        self.docs.get(self.passed).copied().unwrap_or(TERMINATED)
+    }
+
+    fn fill(&mut self, window: &mut Window) {
+        self.next(window.base);
+        let rest = self.docs.get(self.passed..).unwrap_or_default();
+        let end = window.end();
+        for doc in rest.iter().take_while(|doc| **doc < end) {
+            window.insert(*doc);
+            self.passed += 1;
+        }
+    }
+
+    fn retain(&mut self, window: &mut Window) {
+        let mut own = window.emptied();
+        self.fill(&mut own);
+        window.intersect(&own);
+    }
+
+    fn cost(&self) -> u64 {
+        self.docs.len() as u64
+    }
+
+    /// Nothing is looked into for a document.
+    fn price(&self) -> u64 {
+        0
+    }
+
+    fn known_count(&self) -> Option<u64> {
+        Some(self.cost())
     }
 }

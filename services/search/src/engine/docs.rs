@@ -37,6 +37,11 @@ pub(super) trait Docs {
         1
     }
 
+    /// Whether documents are looked into for where words stand in them, the dearest of all.
+    fn looks_at_positions(&self) -> bool {
+        false
+    }
+
     /// How many documents are in the set, where that is known without counting.
     fn known_count(&self) -> Option<u64> {
         None
@@ -289,6 +294,10 @@ impl Docs for AllDocs {
         self.parts.iter().map(|part| part.cost()).min().unwrap_or(0)
     }
 
+    fn looks_at_positions(&self) -> bool {
+        self.parts.iter().any(|part| part.looks_at_positions())
+    }
+
     fn price(&self) -> u64 {
         self.parts.iter().map(|part| part.price()).sum()
     }
@@ -342,6 +351,10 @@ impl Docs for AnyDocs {
         self.parts
             .iter()
             .fold(0, |sum, part| sum.saturating_add(part.cost()))
+    }
+
+    fn looks_at_positions(&self) -> bool {
+        self.parts.iter().any(|part| part.looks_at_positions())
     }
 
     fn price(&self) -> u64 {

@@ -7,15 +7,18 @@
 //! column of numbers.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use tantivy::columnar::Column;
-use tantivy::index::SegmentReader;
+use tantivy::index::{SegmentId, SegmentReader};
 use tantivy::{DocId, Searcher, TERMINATED};
 
+use super::bits::ListDocs;
 use super::deadline::Deadline;
-use super::docs::{Docs, retain_by_column};
+use super::docs::{BoxDocs, Docs, retain_by_column};
+use super::kept::Keeping;
 use super::schema::{COMPANY, Fields};
 use super::score::Scorer;
 use super::search::Searchers;
@@ -26,8 +29,14 @@ use crate::plan::{Condition, Kind, Plan, RankGroup, Ranking, Subject};
 /// Companies that are remembered one by one, to be looked up as terms.
 const FEW: usize = 4096;
 
-/// Companies whose people are looked for in a segment cost what so many of its documents do.
+/// To look a company's number up in a segment costs what so many of its documents do, one after the other.
 const DOCS_A_LOOK: u64 = 300;
+
+/// And so many here and there.
+const SINGLE_DOCS_A_LOOK: u64 = 30;
+
+/// To ask a company costs as much as so many looks at people, which mostly combine sets.
+const LOOKS_A_COMPANY: u64 = 4;
 
 /// To ask fewer companies than these, no one looks at the people first.
 const WORTH_ASKING: u64 = 256;
@@ -40,12 +49,23 @@ pub(super) struct Employers<'a> {
     answers: Vec<(&'a Condition, Arc<Numbers>)>,
     /// How well each company meets the words of the query; none if none of them is about companies.
     scores: Option<Arc<Scores>>,
+    /// The people who meet the plan's own conditions, if they were looked for.
+    people: Option<People>,
+}
+
+/// People who meet a plan's own conditions, by their segments.
+type People = HashMap<SegmentId, Arc<[DocId]>>;
+
+/// The people who meet a plan's own conditions, and their companies.
+struct OfThePeople {
+    people: People,
+    companies: Arc<Numbers>,
 }
 
 /// Numbers of companies.
 pub(super) struct Numbers {
     bits: Vec<u64>,
-    /// All of them, if they are at most [`FEW`].
+    /// All of them, if they are at most [`FEW`]. To look them up in their order spares memory's latency.
     few: Vec<u64>,
     count: u64,
 }
@@ -64,6 +84,7 @@ impl<'a> Employers<'a> {
         searchers: &'a Searchers,
         fields: &'a Fields,
         plan: &'a Plan,
+        kept: Keeping<'a>,
         deadline: &'a Arc<Deadline>,
     ) -> tantivy::Result<Self> {
         let mut employers = Self::default();
@@ -74,6 +95,7 @@ impl<'a> Employers<'a> {
             searchers,
             fields,
             plan,
+            kept,
             deadline,
             nothing: Employers::default(),
             of_the_people: OnceCell::new(),
@@ -89,7 +111,22 @@ impl<'a> Employers<'a> {
         for condition in std::iter::once(&plan.filter).chain(&plan.own_place) {
             employers.ask_all(&asking, condition)?;
         }
+        let found = asking.of_the_people.into_inner().flatten();
+        employers.people = found.map(|found| found.people);
         Ok(employers)
+    }
+
+    /// The people of a segment who meet the filter of the plan that has asked.
+    pub(super) fn people(&self, segment: &Segment<'_>, filter: &Condition) -> tantivy::Result<BoxDocs> {
+        let known = self.people.as_ref();
+        let Some(own) = known.and_then(|people| people.get(&segment.reader.segment_id())) else {
+            return segment.docs(filter);
+        };
+        let mut parts: Vec<BoxDocs> = vec![Box::new(ListDocs::new(Arc::clone(own)))];
+        for condition in asked_of_employers(filter) {
+            parts.push(segment.docs(condition)?);
+        }
+        Ok(segment.all(parts))
     }
 
     fn ask_all(&mut self, asking: &Asking<'_>, condition: &'a Condition) -> tantivy::Result<()> {
@@ -154,6 +191,15 @@ fn own(filter: &Condition) -> Vec<&Condition> {
     }
 }
 
+/// What is asked of their companies besides [`own`].
+fn asked_of_employers(filter: &Condition) -> Vec<&Condition> {
+    match filter {
+        Condition::All(parts) => parts.iter().flat_map(asked_of_employers).collect(),
+        condition if asks_employers(condition) => vec![condition],
+        _ => Vec::new(),
+    }
+}
+
 fn asks_employers(condition: &Condition) -> bool {
     match condition {
         Condition::Employer(_) => true,
@@ -168,12 +214,12 @@ struct Asking<'a> {
     searchers: &'a Searchers,
     fields: &'a Fields,
     plan: &'a Plan,
+    kept: Keeping<'a>,
     deadline: &'a Arc<Deadline>,
     /// What is asked of the companies asks nothing of others.
     nothing: Employers<'a>,
-    /// The companies of the people who meet the plan's own conditions, once they have been looked for; none if the people
-    /// are too many.
-    of_the_people: OnceCell<Option<Arc<Numbers>>>,
+    /// The people who meet the plan's own conditions, once they have been looked for; none if they are too many.
+    of_the_people: OnceCell<Option<OfThePeople>>,
 }
 
 impl<'a> Asking<'a> {
@@ -183,7 +229,7 @@ impl<'a> Asking<'a> {
             fields: self.fields,
             kind,
             employers: &self.nothing,
-            frequent: &self.searchers.frequent,
+            kept: self.kept,
             deadline: Arc::clone(self.deadline),
         }
     }
@@ -206,7 +252,7 @@ impl<'a> Asking<'a> {
         };
         for (segment, docs) in parts {
             let mut docs = match &among {
-                Some(among) => segment.all(vec![segment.of_companies(among)?, docs]),
+                Some(among) => segment.all(vec![segment.of_companies(among, docs.cost())?, docs]),
                 None => docs,
             };
             let column = column(segment.reader)?;
@@ -224,6 +270,7 @@ impl<'a> Asking<'a> {
                 ControlFlow::Continue(())
             });
         }
+        numbers.few.sort_unstable();
         scores.finish();
         Ok((numbers, scores))
     }
@@ -231,14 +278,15 @@ impl<'a> Asking<'a> {
     /// The companies of those people who meet the plan's own conditions, if they are so few that finding them spares much
     /// of what the companies would cost.
     fn of_the_people(&'a self, companies: u64) -> tantivy::Result<Option<Arc<Numbers>>> {
-        if let Some(known) = self.of_the_people.get() {
-            return Ok(known.clone());
+        if self.of_the_people.get().is_none() {
+            let found = self.find_of_the_people(companies)?;
+            let _ = self.of_the_people.set(found);
         }
-        let found = self.find_of_the_people(companies)?.map(Arc::new);
-        Ok(self.of_the_people.get_or_init(|| found).clone())
+        let found = self.of_the_people.get().and_then(Option::as_ref);
+        Ok(found.map(|found| Arc::clone(&found.companies)))
     }
 
-    fn find_of_the_people(&'a self, companies: u64) -> tantivy::Result<Option<Numbers>> {
+    fn find_of_the_people(&'a self, companies: u64) -> tantivy::Result<Option<OfThePeople>> {
         let own = own(&self.plan.filter);
         if own.is_empty() {
             return Ok(None);
@@ -250,20 +298,42 @@ impl<'a> Asking<'a> {
             let docs = segment.all(docs.collect::<tantivy::Result<_>>()?);
             parts.push((segment, docs));
         }
-        if parts.iter().map(|(_, docs)| docs.cost()).sum::<u64>() > companies / 2 {
+        let looks = parts
+            .iter()
+            .map(|(_, docs)| docs.cost().saturating_mul(docs.price().max(1)));
+        if looks.sum::<u64>() > companies.saturating_mul(LOOKS_A_COMPANY) {
             return Ok(None);
         }
-        let mut numbers = Numbers::with_room(&self.searchers.companies)?;
-        for (segment, mut docs) in parts {
-            let column = column(segment.reader)?;
-            segment.windows(0..segment.reader.max_doc(), &mut docs, |matching| {
-                for doc in matching.docs() {
-                    numbers.add(number(&column, doc));
+        let most = companies / 2;
+        let mut count = 0;
+        let mut people = People::new();
+        for (segment, docs) in &mut parts {
+            let mut found = Vec::new();
+            segment.windows(0..segment.reader.max_doc(), docs, |matching| {
+                count += u64::from(matching.count());
+                if count > most {
+                    return ControlFlow::Break(());
                 }
+                found.extend(matching.docs());
                 ControlFlow::Continue(())
             });
+            if count > most {
+                return Ok(None);
+            }
+            people.insert(segment.reader.segment_id(), found.into());
         }
-        Ok(Some(numbers))
+        let mut numbers = Numbers::with_room(&self.searchers.companies)?;
+        for (segment, _) in &parts {
+            let column = column(segment.reader)?;
+            for doc in people[&segment.reader.segment_id()].iter() {
+                numbers.add(number(&column, *doc));
+            }
+        }
+        numbers.few.sort_unstable();
+        Ok(Some(OfThePeople {
+            people,
+            companies: Arc::new(numbers),
+        }))
     }
 }
 
@@ -327,9 +397,12 @@ impl Numbers {
         self.count == 0
     }
 
-    /// The numbers, if looking for each of them costs less than looking at so many documents.
-    pub(super) fn to_look_up(&self, docs: DocId) -> Option<&[u64]> {
-        let is_less = self.count <= FEW as u64 && self.count * DOCS_A_LOOK < u64::from(docs);
+    /// The numbers, if looking for each of them costs less than to read the numbers of all of a segment's documents, of
+    /// which so many come into question.
+    pub(super) fn to_look_up(&self, max_doc: DocId, docs: u64) -> Option<&[u64]> {
+        let is_less = self.count <= FEW as u64
+            && self.count * DOCS_A_LOOK < u64::from(max_doc)
+            && self.count * SINGLE_DOCS_A_LOOK < docs;
         is_less.then_some(&self.few)
     }
 }
@@ -473,10 +546,14 @@ mod tests {
                 .into_iter()
                 .all(|number| !numbers.contains(number))
         );
-        assert_eq!(numbers.to_look_up(DocId::MAX), Some(&[1, 63, 64, 1_000_000][..]));
-        assert_eq!(numbers.to_look_up(10), None);
+        assert_eq!(
+            numbers.to_look_up(DocId::MAX, u64::MAX),
+            Some(&[1, 63, 64, 1_000_000][..])
+        );
+        assert_eq!(numbers.to_look_up(10, u64::MAX), None);
+        assert_eq!(numbers.to_look_up(DocId::MAX, 4), None);
         (100..).take(FEW).for_each(|number| numbers.add(number));
-        assert_eq!(numbers.to_look_up(DocId::MAX), None);
+        assert_eq!(numbers.to_look_up(DocId::MAX, u64::MAX), None);
     }
 
     #[test]

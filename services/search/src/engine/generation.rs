@@ -9,8 +9,8 @@ use tantivy::IndexWriter;
 use tantivy::merge_policy::NoMergePolicy;
 
 use super::error::{IndexError, Unreadable};
-use super::frequent::Frequent;
 use super::half::{Half, Prepared};
+use super::kept::Kept;
 use super::merges::Merging;
 use super::schema::Fields;
 use super::search::{Searchers, search};
@@ -132,7 +132,7 @@ impl Generation {
         let searchers = Searchers {
             companies: companies.searcher(),
             people: people.searcher(),
-            frequent: Arc::new(Frequent::new(settings.frequent_from)),
+            kept: Arc::new(Kept::new(settings.kept_from)),
         };
         let generation = Self {
             fields,
@@ -230,9 +230,7 @@ impl Generation {
         let mut searchers = self.searchers.write().unwrap_or_else(PoisonError::into_inner);
         searchers.companies = self.companies.searcher();
         searchers.people = self.people.searcher();
-        searchers
-            .frequent
-            .keep_to([&searchers.companies, &searchers.people]);
+        searchers.kept.keep_to([&searchers.companies, &searchers.people]);
     }
 
     /// [`Generation::write`] and [`Generation::commit`].
@@ -268,6 +266,10 @@ impl Generation {
 
     pub(super) fn search(&self, plan: &Plan, stop: &Stop, threads: &Threads) -> Result<Hits, EngineError> {
         search(&self.searchers(), &self.fields, plan, stop, threads)
+    }
+
+    pub(super) fn wait_kept(&self) {
+        self.searchers().kept.wait_idle();
     }
 
     pub(super) fn snapshot(&self) -> Snapshot {

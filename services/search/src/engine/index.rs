@@ -226,6 +226,12 @@ impl Index {
         self.place.is_gone()
     }
 
+    /// Waits until the clauses that are to be kept, because they were asked for again, have been found. Blocks. For who
+    /// tests or measures what is kept; a search never waits for it.
+    pub fn wait_kept(&self) {
+        self.current().generation.wait_kept();
+    }
+
     fn current(&self) -> Serving {
         self.current
             .read()

@@ -23,9 +23,10 @@
 //! windows of 4096 as bit sets (`docs`, `window`). While other threads are free (`threads`) and there is much to look at,
 //! large segments are cut into ranges of windows, which the threads take one after the other. Matches are counted by bits.
 //! Of what matches, only what can still be among the first `skip + limit` is looked at closer: its key (`order`) is
-//! compared with the worst one kept (`top`), and its id is read only on a tie. Words within one value are checked by their
+//! compared with the worst one kept (`top`), and its id is looked at only on a tie (`id_order`). Words within one value are checked by their
 //! positions (`words`), and only where the words are there at all; a score (`score`) is computed as
-//! [`crate::plan::Ranking`] says it, in integers, only when ordered by it.
+//! [`crate::plan::Ranking`] says it, in integers, only when ordered by it. The sets of frequent terms and of clauses that are
+//! asked for again are kept (`kept`).
 //!
 //! People have their company's number, and nothing else of it: what a search for people asks of their companies is
 //! asked of the companies first, once for all segments, and becomes a set of numbers (`employers`); where the people's own
@@ -51,11 +52,12 @@ mod deadline;
 mod docs;
 mod employers;
 mod error;
-mod frequent;
 mod generation;
 mod half;
+mod id_order;
 mod ids;
 mod index;
+mod kept;
 mod merges;
 mod order;
 mod place;

@@ -5,7 +5,9 @@
 //! the text's bytes do. Across segments the [`OrderPosition`]s are compared. A position of the whole index is brought
 //! into a segment as the place just before which, or at which, it would stand there.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use tantivy::DocId;
 use tantivy::columnar::{Column, StrColumn, TermOrdHit};
@@ -13,7 +15,9 @@ use tantivy::index::SegmentReader;
 use uuid::Uuid;
 
 use super::docs::{COLUMN_LOOKS, fill_by_column};
+use super::id_order::IdOrder;
 use super::ids::{ID_HIGH, ID_LOW};
+use super::kept::Keeping;
 use super::schema::{number_name, order_name};
 use super::window::Window;
 use crate::plan::{Order, OrderBy, OrderPosition, OrderValue};
@@ -40,6 +44,9 @@ pub(super) struct Places {
     descending: bool,
     id_high: Column<u64>,
     id_low: Column<u64>,
+    /// None until it is kept.
+    id_order: Option<Arc<IdOrder>>,
+    last_range: Cell<Option<(u128, u8)>>,
     read: Vec<Option<i64>>,
     ordinals: Vec<Option<u64>>,
     within: Vec<DocId>,
@@ -52,7 +59,7 @@ enum Values {
 }
 
 impl Places {
-    pub(super) fn open(reader: &SegmentReader, order: Order) -> tantivy::Result<Self> {
+    pub(super) fn open(reader: &SegmentReader, order: Order, kept: Keeping<'_>) -> tantivy::Result<Self> {
         let columns = reader.fast_fields();
         let values = match order.by {
             OrderBy::Relevance => Values::Score,
@@ -64,6 +71,8 @@ impl Places {
             descending: order.descending || order.by == OrderBy::Relevance,
             id_high: columns.u64(ID_HIGH)?,
             id_low: columns.u64(ID_LOW)?,
+            id_order: kept.id_order(reader),
+            last_range: Cell::new(None),
             read: Vec::new(),
             ordinals: Vec::new(),
             within: Vec::new(),
@@ -135,13 +144,40 @@ impl Places {
         u128::from(high) << 64 | u128::from(low)
     }
 
-    /// Whether the document's id is the given one or before it. Mostly its upper half tells.
+    /// Whether the document's id is the given one or before it. Mostly its range or its upper half tells.
     pub(super) fn is_id_up_to(&self, doc: DocId, last: u128) -> bool {
+        if let Some(order) = &self.id_order {
+            match order.compare(doc, self.range(order, last)) {
+                Ordering::Less => return true,
+                Ordering::Greater => return false,
+                Ordering::Equal => {}
+            }
+        }
         let upper = u128::from(self.id_high.first(doc).unwrap_or_default());
         match upper.cmp(&(last >> 64)) {
             Ordering::Less => true,
             Ordering::Equal => self.id(doc) <= last,
             Ordering::Greater => false,
+        }
+    }
+
+    /// Leaves away documents of the window whose ids are behind the given one, as far as that is told at once.
+    pub(super) fn narrow_to_ids(&self, window: &mut Window, last: u128) {
+        if let Some(order) = &self.id_order {
+            let range = self.range(order, last);
+            window.retain(|doc| order.compare(doc, range).is_le());
+        }
+    }
+
+    /// The range of an id, which mostly is the one that was asked for before.
+    fn range(&self, order: &IdOrder, id: u128) -> u8 {
+        match self.last_range.get() {
+            Some((last, range)) if last == id => range,
+            _ => {
+                let range = order.range(id);
+                self.last_range.set(Some((id, range)));
+                range
+            }
         }
     }
 

@@ -61,6 +61,29 @@ impl Scorer {
         })
     }
 
+    /// The window's documents by degrees, if nothing counts but one alternative.
+    pub(super) fn degrees(&mut self, docs: &Window) -> Option<Degrees<'_>> {
+        let ([group], None) = (&mut self.groups[..], &self.employers) else {
+            return None;
+        };
+        let [alternative] = &mut group.alternatives[..] else {
+            return None;
+        };
+        let mut held = docs.clone();
+        let mut others = docs.emptied();
+        if let Some(holds) = &mut alternative.holds {
+            holds.retain(&mut held);
+            others = docs.clone();
+            others.subtract(&held);
+        }
+        Some(Degrees {
+            factor: group.factor,
+            alternative,
+            held,
+            others,
+        })
+    }
+
     /// The scores of the window's documents, by their places in it; those of other places mean nothing. A document of
     /// which `counts` denies that it counts with at most such a score is left away: which words are adjacent is dear to
     /// find, and looked for last.
@@ -86,6 +109,72 @@ impl Scorer {
             }
         }
         &self.scores
+    }
+}
+
+/// How well an alternative holds in a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Degree {
+    Whole,
+    Adjacent,
+    Within,
+    None,
+}
+
+/// Degrees, the best first.
+pub(super) const DEGREES: [Degree; 4] = [Degree::Whole, Degree::Adjacent, Degree::Within, Degree::None];
+
+/// The documents of a window by how well the one alternative that counts holds in them: a set for each score rather than a
+/// score for each document.
+pub(super) struct Degrees<'a> {
+    factor: u64,
+    alternative: &'a mut Alternative,
+    /// Those in which it holds, and whose degree has not been told yet.
+    held: Window,
+    /// Those in which it does not.
+    others: Window,
+}
+
+impl Degrees<'_> {
+    /// The score of documents of the degree.
+    pub(super) fn score(&self, degree: Degree) -> u64 {
+        let tier = match degree {
+            Degree::Whole => 3,
+            Degree::Adjacent => 2,
+            Degree::Within => 1,
+            Degree::None => return 0,
+        };
+        let mut worth = Worth::default();
+        worth.add(tier);
+        self.factor * worth.value()
+    }
+
+    /// The documents of the degree; to be asked of one after the other of [`DEGREES`]. A document of which `counts` denies
+    /// that it counts with such a score may be left out, of this degree and of those behind it.
+    pub(super) fn take(&mut self, degree: Degree, counts: impl FnMut(DocId) -> bool) -> Window {
+        let mut found = match degree {
+            Degree::None => return self.others.clone(),
+            _ => self.held.clone(),
+        };
+        match (
+            degree,
+            &mut self.alternative.whole,
+            &mut self.alternative.adjacent,
+        ) {
+            (Degree::Whole, None, _) => found.clear(),
+            (Degree::Whole, Some(whole), _) => whole.retain(&mut found),
+            (Degree::Adjacent, _, Some(adjacent)) => {
+                // Which words are adjacent may be dear to find.
+                if adjacent.looks_at_positions() {
+                    found.retain(counts);
+                }
+                adjacent.retain(&mut found);
+            }
+            // What has no such degree has it where it holds.
+            _ => {}
+        }
+        self.held.subtract(&found);
+        found
     }
 }
 

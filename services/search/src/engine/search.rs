@@ -13,11 +13,11 @@ use tantivy::{DocAddress, DocId, Searcher, SegmentOrdinal, TantivyDocument, Tant
 use super::deadline::Deadline;
 use super::docs::BoxDocs;
 use super::employers::Employers;
-use super::frequent::Frequent;
+use super::kept::{Keeping, Kept};
 use super::order::{Places, compare, score_key};
 use super::rows;
 use super::schema::Fields;
-use super::score::Scorer;
+use super::score::{DEGREES, Degrees, Scorer};
 use super::segment::{Segment, first};
 use super::threads::Threads;
 use super::top::Top;
@@ -33,7 +33,7 @@ pub(super) struct Searchers {
     pub(super) companies: Searcher,
     pub(super) people: Searcher,
     /// Of both, and of the commits before and after: what is kept is a segment's.
-    pub(super) frequent: Arc<Frequent>,
+    pub(super) kept: Arc<Kept>,
 }
 
 /// Answers a plan.
@@ -50,13 +50,14 @@ pub(super) fn search(
         Kind::Company => &searchers.companies,
         Kind::Person => &searchers.people,
     };
-    let hits = Employers::ask(searchers, fields, plan, &deadline).and_then(|employers| {
+    let kept = searchers.kept.for_search();
+    let hits = Employers::ask(searchers, fields, plan, kept, &deadline).and_then(|employers| {
         Search {
             searcher,
             fields,
             plan,
             employers: &employers,
-            frequent: &searchers.frequent,
+            kept,
             deadline: Arc::clone(&deadline),
             threads,
         }
@@ -74,7 +75,7 @@ struct Search<'a> {
     fields: &'a Fields,
     plan: &'a Plan,
     employers: &'a Employers<'a>,
-    frequent: &'a Frequent,
+    kept: Keeping<'a>,
     deadline: Arc<Deadline>,
     threads: &'a Threads,
 }
@@ -124,13 +125,13 @@ impl Search<'_> {
         let Some((_, largest)) = readers.first() else {
             return Ok(Gathered::default());
         };
-        let docs = self.context(largest).docs(&self.plan.filter)?;
+        let docs = self.matching(largest)?;
         // Where the count is known, and the order that of the segments, the first few matches are all that is looked at.
         let is_soon_done = is_sorted(self.plan.order) && known_count(largest, docs.known_count()).is_some();
         let more = if is_soon_done {
             Vec::new()
         } else {
-            self.threads.more(docs.cost())
+            self.threads.more(docs.cost().saturating_mul(docs.price().max(1)))
         };
         let threads = u32::try_from(more.len() + 1).unwrap_or(1);
         let pieces = pieces(&readers, threads, self.threads.worth_more());
@@ -149,7 +150,7 @@ impl Search<'_> {
                 if self.deadline.look() {
                     break;
                 }
-                work_on(piece, self.context(piece.reader).docs(&self.plan.filter)?)?;
+                work_on(piece, self.matching(piece.reader)?)?;
             }
             tantivy::Result::Ok(())
         };
@@ -174,13 +175,18 @@ impl Search<'_> {
         readers
     }
 
+    /// The documents of a segment that meet the filter.
+    fn matching(&self, reader: &SegmentReader) -> tantivy::Result<BoxDocs> {
+        self.employers.people(&self.context(reader), &self.plan.filter)
+    }
+
     fn context<'s>(&'s self, reader: &'s SegmentReader) -> Segment<'s> {
         Segment {
             reader,
             fields: self.fields,
             kind: self.plan.kind,
             employers: self.employers,
-            frequent: self.frequent,
+            kept: self.kept,
             deadline: Arc::clone(&self.deadline),
         }
     }
@@ -354,7 +360,7 @@ impl Collector {
         keep: usize,
         bound: Option<&OrderPosition>,
     ) -> tantivy::Result<Self> {
-        let places = Places::open(segment.reader, plan.order)?;
+        let places = Places::open(segment.reader, plan.order, segment.kept)?;
         let within = |position: Option<&OrderPosition>| position.map(|position| places.place(position));
         let after = within(plan.window.after.as_ref()).transpose()?.flatten();
         let bound = within(bound).transpose()?;
@@ -387,14 +393,18 @@ impl Collector {
         if self.is_done || matching.end() <= self.start {
             return;
         }
+        if let Some(degrees) = self.scorer.as_mut().and_then(|scorer| scorer.degrees(matching)) {
+            Self::collect_by_degrees(degrees, &mut self.top, &self.places);
+            return;
+        }
         let mut candidates = matching.clone();
         if !self.sorted {
             self.places.narrow(&mut candidates, self.top.bounds());
         }
         let scores = self.scorer.as_mut().map(|scorer| {
             let counts = |doc, most| {
-                let is_before = |last| self.places.is_id_up_to(doc, last);
-                self.top.may_keep(score_key(most), is_before)
+                let is_up_to = |last| self.places.is_id_up_to(doc, last);
+                self.top.may_keep(score_key(most), is_up_to)
             };
             scorer.score(&mut candidates, counts)
         });
@@ -407,7 +417,26 @@ impl Collector {
                 self.is_done = true;
                 return;
             }
-            self.top.offer(*key, *doc, || self.places.id(*doc));
+            let is_up_to = |last| self.places.is_id_up_to(*doc, last);
+            self.top.offer(*key, *doc, is_up_to, || self.places.id(*doc));
+        }
+    }
+
+    fn collect_by_degrees(mut degrees: Degrees<'_>, top: &mut Top, places: &Places) {
+        for degree in DEGREES {
+            let key = score_key(degrees.score(degree));
+            if top.is_behind(key) {
+                return;
+            }
+            let is_up_to = |doc| move |last| places.is_id_up_to(doc, last);
+            let mut found = degrees.take(degree, |doc| top.may_keep(key, is_up_to(doc)));
+            // Where all have the same key their ids alone tell, and mostly all but a few are left.
+            if let Some(last) = top.last_at(key) {
+                places.narrow_to_ids(&mut found, last);
+            }
+            for doc in found.docs() {
+                top.offer(key, doc, is_up_to(doc), || places.id(doc));
+            }
         }
     }
 

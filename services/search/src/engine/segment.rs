@@ -4,6 +4,7 @@
 //! are a conjunction of terms; one word is a term. Only phrases, and all words within one of many values, are
 //! checked by positions ([`WordDocs`]), and only in the documents that have the words.
 
+use std::borrow::Cow;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
@@ -18,15 +19,18 @@ use super::bits::{BitDocs, Bits};
 use super::deadline::Deadline;
 use super::docs::{AllDocs, AnyDocs, AskedDocs, BoxDocs, NotDocs, NumberDocs, RangeDocs, TermDocs};
 use super::employers::{EmployerDocs, Employers, Numbers};
-use super::frequent::Frequent;
 use super::ids::Ids;
+use super::kept::{Clause, Keeping};
 use super::schema::{Fields, has_many_values, number_name};
 use super::window::Window;
 use super::words::{Expression, MatcherBuilder, WordDocs};
-use crate::plan::{Condition, InValue, KeyField, Kind, NumberField, Phrase, TextField};
+use crate::plan::{Condition, InValue, KeyField, Kind, NumberField, Phrase, Stop, TextField};
 
 /// How often the clock is looked at while a dictionary is read, in terms.
 const LOOKS: u32 = 256;
+
+/// A clause for which less than one of so many documents come into question is looked for each time.
+const WORTH_KEEPING: u64 = 4096;
 
 /// A segment that is asked.
 pub(super) struct Segment<'a> {
@@ -34,7 +38,7 @@ pub(super) struct Segment<'a> {
     pub(super) fields: &'a Fields,
     pub(super) kind: Kind,
     pub(super) employers: &'a Employers<'a>,
-    pub(super) frequent: &'a Frequent,
+    pub(super) kept: Keeping<'a>,
     pub(super) deadline: Arc<Deadline>,
 }
 
@@ -42,13 +46,7 @@ impl Segment<'_> {
     /// The documents that meet the condition.
     pub(super) fn docs(&self, condition: &Condition) -> tantivy::Result<BoxDocs> {
         match condition {
-            Condition::Everything => Ok(self.range(0..self.reader.max_doc())),
-            Condition::Text { .. } | Condition::All(_) => Ok(self.all(self.parts(condition)?)),
-            Condition::Key { field, any } => self.key(*field, any),
-            Condition::KeyPrefix { field, prefix } => self.key_prefix(*field, prefix),
-            Condition::Range { field, from, to } => self.number(*field, *from, *to),
-            Condition::Ids(ids) => self.ids(ids),
-            Condition::Any(parts) => Ok(self.any(collect(parts, |part| self.docs(part))?)),
+            Condition::All(_) => Ok(self.all(self.parts(condition)?)),
             Condition::Not(part) => {
                 let part = self.docs(part)?;
                 if is_none(&part) {
@@ -56,7 +54,11 @@ impl Segment<'_> {
                 }
                 Ok(Box::new(NotDocs::new(self.reader.max_doc(), part)))
             }
-            Condition::Employer(asked) => self.employed(asked),
+            Condition::Text { fields, expression } => self.text(fields, expression),
+            condition if is_of_segment(condition) => {
+                self.kept_or_found(Clause::Condition(Cow::Borrowed(condition)))
+            }
+            condition => self.found_docs(condition),
         }
     }
 
@@ -73,7 +75,7 @@ impl Segment<'_> {
             }
             Condition::Text { fields, expression } => {
                 let exact = self.text(fields, expression)?;
-                if is_none(&exact) || !fields.iter().any(|field| self.is_by_position(*field, expression)) {
+                if !exact.looks_at_positions() {
                     return Ok(vec![exact]);
                 }
                 let candidates = collect(fields, |field| self.candidates(*field, expression))?;
@@ -83,17 +85,91 @@ impl Segment<'_> {
         }
     }
 
+    /// The documents in one value of one of whose fields the expression holds.
+    pub(super) fn text(&self, fields: &[TextField], expression: &InValue) -> tantivy::Result<BoxDocs> {
+        self.kept_or_found(Clause::Text(Cow::Borrowed(fields), Cow::Borrowed(expression)))
+    }
+
+    /// The documents of a clause: those that are kept, else looked for, and if others have looked for them too, to be kept.
+    fn kept_or_found(&self, clause: Clause<'_>) -> tantivy::Result<BoxDocs> {
+        if let Some(docs) = self.kept.docs(self.reader, &clause) {
+            return Ok(docs);
+        }
+        let docs = self.found(&clause)?;
+        let is_many = docs.cost().saturating_mul(WORTH_KEEPING) >= u64::from(self.reader.max_doc());
+        if is_many && docs.price() > 0 && self.kept.is_wanted(self.reader, &clause) {
+            let (reader, fields, kind) = (self.reader.clone(), self.fields.clone(), self.kind);
+            let segment = reader.segment_id();
+            self.kept.find(segment, clause.into_owned(), move |kept, clause| {
+                let segment = Segment {
+                    reader: &reader,
+                    fields: &fields,
+                    kind,
+                    employers: &Employers::default(),
+                    kept: kept.for_finding(),
+                    deadline: Arc::new(Deadline::new(Stop::never())),
+                };
+                segment.all_found(clause)
+            });
+        }
+        Ok(docs)
+    }
+
+    fn all_found(&self, clause: &Clause<'_>) -> tantivy::Result<Bits> {
+        let max_doc = self.reader.max_doc();
+        let mut docs = self.found(clause)?;
+        let mut all = Bits::none(max_doc);
+        let mut from = docs.next(0);
+        while from < max_doc {
+            let mut window = Window::around(from);
+            docs.fill(&mut window);
+            all.add(&window);
+            from = docs.next(window.end());
+        }
+        Ok(all)
+    }
+
+    fn found(&self, clause: &Clause<'_>) -> tantivy::Result<BoxDocs> {
+        match clause {
+            Clause::Term(term) => self.listed(std::iter::once(term.as_ref().clone())),
+            Clause::Text(fields, expression) => self.found_text(fields, expression),
+            Clause::Condition(condition) => self.found_docs(condition),
+        }
+    }
+
+    /// The documents that meet the condition, of whose parts nothing is kept but frequent terms.
+    fn found_docs(&self, condition: &Condition) -> tantivy::Result<BoxDocs> {
+        match condition {
+            Condition::Everything => Ok(self.range(0..self.reader.max_doc())),
+            Condition::Text { fields, expression } => self.found_text(fields, expression),
+            Condition::Key { field, any } => self.key(*field, any),
+            Condition::KeyPrefix { field, prefix } => self.key_prefix(*field, prefix),
+            Condition::Range { field, from, to } => self.number(*field, *from, *to),
+            Condition::Ids(ids) => self.ids(ids),
+            Condition::Any(parts) if is_of_segment(condition) => {
+                Ok(self.any(collect(parts, |part| self.found_docs(part))?))
+            }
+            Condition::Any(parts) => Ok(self.any(collect(parts, |part| self.docs(part))?)),
+            Condition::All(_) | Condition::Not(_) => self.docs(condition),
+            Condition::Employer(asked) => self.employed(asked),
+        }
+    }
+
+    fn found_text(&self, fields: &[TextField], expression: &InValue) -> tantivy::Result<BoxDocs> {
+        Ok(self.any(collect(fields, |field| self.in_value(*field, expression))?))
+    }
+
     /// The people whose company meets the condition.
     fn employed(&self, asked: &Condition) -> tantivy::Result<BoxDocs> {
         let Some(numbers) = self.employers.answer(asked).filter(|numbers| !numbers.is_empty()) else {
             return Ok(self.none());
         };
-        self.of_companies(numbers)
+        self.of_companies(numbers, u64::MAX)
     }
 
-    /// The documents with one of these companies' numbers.
-    pub(super) fn of_companies(&self, numbers: &Arc<Numbers>) -> tantivy::Result<BoxDocs> {
-        let Some(few) = numbers.to_look_up(self.reader.max_doc()) else {
+    /// The documents with one of these companies' numbers, among others that come into question.
+    pub(super) fn of_companies(&self, numbers: &Arc<Numbers>, docs: u64) -> tantivy::Result<BoxDocs> {
+        let Some(few) = numbers.to_look_up(self.reader.max_doc(), docs) else {
             return Ok(Box::new(EmployerDocs::open(self.reader, numbers)?));
         };
         self.listed(few.iter().map(|number| self.fields.company_term(*number)))
@@ -123,11 +199,6 @@ impl Segment<'_> {
                 return;
             }
         }
-    }
-
-    /// The documents in one value of one of whose fields the expression holds.
-    pub(super) fn text(&self, fields: &[TextField], expression: &InValue) -> tantivy::Result<BoxDocs> {
-        Ok(self.any(collect(fields, |field| self.in_value(*field, expression))?))
     }
 
     /// Column of the value that segments are sorted by, descending.
@@ -174,21 +245,7 @@ impl Segment<'_> {
                 Ok(self.all(collect(parts, |part| self.in_value(field, part))?))
             }
             InValue::Phrase(phrase) if phrase.len() == 1 => self.slot(field, &phrase[0]),
-            InValue::All(_) | InValue::Phrase(_) => self.by_position(field, expression, many),
-        }
-    }
-
-    /// Whether [`Segment::in_value`] looks at positions.
-    fn is_by_position(&self, field: TextField, expression: &InValue) -> bool {
-        match expression {
-            InValue::Any(parts) => parts.iter().any(|part| self.is_by_position(field, part)),
-            InValue::All(parts)
-                if parts.len() == 1 || (!has_many_values(self.kind, field) && !parts.is_empty()) =>
-            {
-                parts.iter().any(|part| self.is_by_position(field, part))
-            }
-            InValue::Phrase(phrase) => phrase.len() != 1,
-            InValue::All(_) => true,
+            InValue::All(_) | InValue::Phrase(_) => self.by_position(field, expression),
         }
     }
 
@@ -197,7 +254,8 @@ impl Segment<'_> {
         self.terms(self.fields.text(field), terms.iter().map(String::as_str))
     }
 
-    fn by_position(&self, field: TextField, expression: &InValue, many: bool) -> tantivy::Result<BoxDocs> {
+    fn by_position(&self, field: TextField, expression: &InValue) -> tantivy::Result<BoxDocs> {
+        let many = has_many_values(self.kind, field);
         let index = self.reader.inverted_index(self.fields.text(field))?;
         let mut builder = MatcherBuilder::default();
         let Some(resolved) = self.resolve(field, &index, expression, &mut builder)? else {
@@ -303,24 +361,24 @@ impl Segment<'_> {
         for term in terms {
             let term = Term::from_field_text(field, term);
             if let Some(info) = index.get_term_info(&term)? {
-                parts.push(self.term(&index, term, &info)?);
+                parts.push(self.term(&index, &term, &info)?);
             }
         }
         Ok(self.any(parts))
     }
 
-    fn term(&self, index: &InvertedIndexReader, term: Term, info: &TermInfo) -> tantivy::Result<BoxDocs> {
+    fn term(&self, index: &InvertedIndexReader, term: &Term, info: &TermInfo) -> tantivy::Result<BoxDocs> {
         let max_doc = self.reader.max_doc();
         let postings = || index.read_block_postings_from_terminfo(info, IndexRecordOption::Basic);
-        if !self.frequent.is_frequent(info.doc_freq, max_doc) {
-            return Ok(Box::new(TermDocs::new(postings()?, max_doc)));
-        }
-        let docs = self.frequent.docs(self.reader, term, || {
+        let frequent = self.kept.frequent(self.reader, term, info.doc_freq, || {
             let mut docs = Bits::none(max_doc);
             docs.insert_all(postings()?);
             Ok(docs)
         });
-        Ok(Box::new(BitDocs(docs?)))
+        match frequent? {
+            Some(docs) => Ok(docs),
+            None => Ok(Box::new(TermDocs::new(postings()?, max_doc))),
+        }
     }
 
     fn key_prefix(&self, field: KeyField, prefix: &str) -> tantivy::Result<BoxDocs> {
@@ -415,6 +473,21 @@ pub(super) fn first(max_doc: DocId, holds: impl Fn(DocId) -> bool) -> DocId {
         }
     }
     low
+}
+
+/// Whether a segment's documents tell all that the condition asks, and it is one that many ask alike: neither a list of ids
+/// nor times, which are told by a range of documents.
+fn is_of_segment(condition: &Condition) -> bool {
+    match condition {
+        Condition::Text { .. } | Condition::Key { .. } | Condition::KeyPrefix { .. } => true,
+        Condition::Range { field, .. } => *field != NumberField::InfoUpdatedAt,
+        Condition::Any(parts) => parts.iter().all(is_of_segment),
+        Condition::Everything
+        | Condition::Ids(_)
+        | Condition::All(_)
+        | Condition::Not(_)
+        | Condition::Employer(_) => false,
+    }
 }
 
 fn collect<T>(parts: &[T], docs: impl Fn(&T) -> tantivy::Result<BoxDocs>) -> tantivy::Result<Vec<BoxDocs>> {

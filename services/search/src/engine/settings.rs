@@ -16,10 +16,13 @@ pub struct IndexSettings {
     pub verify_on_open: bool,
     /// Threads that searches run on. A search that has much to look at takes more than one while others are free.
     pub search_threads: usize,
-    /// That is worth it from so many documents on, which it has to look at in the largest segment.
+    /// That is worth it from so many looks on at documents of the largest segment: a word is looked up with one, where it
+    /// stands with twenty, and to combine what is known takes none.
     pub shared_from: u64,
-    /// Segments of so many documents on keep those of frequent terms in memory, of all segments 32 MiB at most.
-    pub frequent_from: u64,
+    /// Of segments of so many documents on, the documents of frequent terms and of clauses that are asked again and again are
+    /// kept in memory, of all segments 32 MiB at most, and a byte for each document that tells about where its id stands, 16
+    /// MiB at most.
+    pub kept_from: u64,
 }
 
 impl Default for IndexSettings {
@@ -30,8 +33,8 @@ impl Default for IndexSettings {
             merge_threads: 1,
             verify_on_open: true,
             search_threads: 1,
-            shared_from: 20_000,
-            frequent_from: 65_536,
+            shared_from: 200_000,
+            kept_from: 65_536,
         }
     }
 }

@@ -10,7 +10,7 @@ const MOST: usize = 4;
 pub(super) struct Threads {
     all: usize,
     used: AtomicUsize,
-    /// From so many documents to be looked at on, a search is worth a thread more.
+    /// From so many looks at documents on, and in segments of so many, a search is worth a thread more.
     worth_more: u64,
 }
 
@@ -37,10 +37,10 @@ impl Threads {
         Used(self)
     }
 
-    /// Threads that a search which looks at so many documents may have besides its own: only those that no other search
+    /// Threads that a search of so many looks at documents may have besides its own: only those that no other search
     /// has now. One that comes a moment later begins all the same, and shares the processors.
-    pub(super) fn more(&self, documents: u64) -> Vec<Used<'_>> {
-        if documents < self.worth_more {
+    pub(super) fn more(&self, looks: u64) -> Vec<Used<'_>> {
+        if looks < self.worth_more {
             return Vec::new();
         }
         let one_more = |used: usize| (used < self.all).then_some(used + 1);

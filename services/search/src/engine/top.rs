@@ -44,6 +44,13 @@ impl Top {
         self.bound.is_some_and(|(bound, _)| key > bound)
     }
 
+    /// The id up to which documents with this key can be kept, if they stand where the bound does.
+    pub(super) fn last_at(&self, key: Key) -> Option<u128> {
+        self.bound
+            .filter(|(bound, _)| *bound == key)
+            .map(|(_, last)| last)
+    }
+
     /// Whether a document that has this key, or one behind it, may still be kept. Told on a tie whether its id is up to
     /// the given one.
     pub(super) fn may_keep(&self, key: Key, is_up_to: impl FnOnce(u128) -> bool) -> bool {
@@ -51,15 +58,25 @@ impl Top {
             .is_none_or(|(bound, last)| key < bound || (key == bound && is_up_to(last)))
     }
 
-    /// Keeps the document if it is one of the first so far. Its id is read only if the key does not tell already.
-    pub(super) fn offer(&mut self, key: Key, doc: DocId, id: impl FnOnce() -> u128) {
+    /// Keeps the document if it is one of the first so far. Only on a tie is asked whether its id is up to another one, and
+    /// the id is read only if it is kept.
+    pub(super) fn offer(
+        &mut self,
+        key: Key,
+        doc: DocId,
+        is_up_to: impl Fn(u128) -> bool,
+        id: impl FnOnce() -> u128,
+    ) {
         if self.is_behind(key) || self.after.is_some_and(|(after, _)| key < after) {
             return;
         }
-        let place = (key, id());
-        if self.bound.is_some_and(|bound| place > bound) || self.after.is_some_and(|after| place <= after) {
+        let is_tie = |place: Option<Place>| place.filter(|(other, _)| *other == key);
+        if is_tie(self.bound).is_some_and(|(_, last)| !is_up_to(last))
+            || is_tie(self.after).is_some_and(|(_, last)| is_up_to(last))
+        {
             return;
         }
+        let place = (key, id());
         self.kept.push((place, doc));
         if self.kept.len() == self.keep && self.bound.is_none() {
             self.bound = self.kept.iter().map(|(place, _)| *place).max();
@@ -106,7 +123,7 @@ mod tests {
                 let (first, last) = top.bounds();
                 let is_within = first.is_none_or(|first| first <= *key) && last.is_none_or(|last| *key <= last);
                 let before = top.kept.len();
-                top.offer(*key, *doc, || *id);
+                top.offer(*key, *doc, |other| *id <= other, || *id);
                 prop_assert!(is_within || top.kept.len() == before);
             }
             all.retain(|(place, _)| {

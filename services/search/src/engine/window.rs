@@ -122,18 +122,17 @@ impl Window {
         self.words
             .iter()
             .zip((self.base..).step_by(BITS as usize))
-            .flat_map(|(word, base)| {
-                let mut rest = *word;
-                std::iter::from_fn(move || {
-                    if rest == 0 {
-                        return None;
-                    }
-                    let bit = rest.trailing_zeros();
-                    rest &= rest - 1;
-                    Some(base + bit)
-                })
-            })
+            .flat_map(|(word, base)| ones(*word).map(move |bit| base + bit))
     }
+}
+
+/// The places of a word's ones, ascending.
+pub(super) fn ones(mut word: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let place = (word != 0).then(|| word.trailing_zeros())?;
+        word &= word - 1;
+        Some(place)
+    })
 }
 
 /// The lowest `bits` bits of a word.

@@ -87,6 +87,10 @@ impl Docs for WordDocs {
         self.candidates.cost()
     }
 
+    fn looks_at_positions(&self) -> bool {
+        true
+    }
+
     fn price(&self) -> u64 {
         self.candidates.price() + 20 * self.matcher.slots.len() as u64
     }

@@ -31,7 +31,7 @@ pub(crate) fn settings() -> IndexSettings {
         search_threads: 3,
         shared_from: 0,
         // The random segments are larger or smaller.
-        frequent_from: 12,
+        kept_from: 12,
         ..IndexSettings::default()
     }
 }
@@ -91,24 +91,33 @@ proptest! {
         let dir = tempfile::tempdir().unwrap();
         let index = open(dir.path());
         let mut reference = Reference::default();
-        for (batch, position) in batches.iter().zip(1..) {
-            index.apply(batch, position).unwrap();
-            reference.apply(batch);
-        }
-        for (mut plan, pick) in plans {
-            let expected = reference.search(&plan, &Stop::never()).unwrap();
-            prop_assert_eq!(&index.search(&plan, &Stop::never()).unwrap(), &expected, "{:#?}", plan);
-
-            // From each hit on, and from a position at which nothing stands.
-            plan.window.after = Some(if expected.hits.is_empty() {
-                OrderPosition { value: OrderValue::Missing, id: id(7) }
-            } else {
-                expected.hits[pick.index(expected.hits.len())].position.clone()
-            });
-            if plan.order.by == OrderBy::Relevance && expected.hits.is_empty() {
-                continue;
+        // What was kept before the last batch is right behind it too.
+        let before = batches.len().saturating_sub(1);
+        for (stage, position) in [&batches[..before], &batches[before..]].into_iter().zip([1, 1 + before as i64]) {
+            for (batch, position) in stage.iter().zip(position..) {
+                index.apply(batch, position).unwrap();
+                reference.apply(batch);
             }
-            prop_assert_eq!(index.search(&plan, &Stop::never()).unwrap(), reference.search(&plan, &Stop::never()).unwrap(), "{:#?}", plan);
+            for (plan, pick) in &plans {
+                let mut plan = plan.clone();
+                let expected = reference.search(&plan, &Stop::never()).unwrap();
+                prop_assert_eq!(&index.search(&plan, &Stop::never()).unwrap(), &expected, "{:#?}", plan);
+
+                // From each hit on, and from a position at which nothing stands.
+                plan.window.after = Some(if expected.hits.is_empty() {
+                    OrderPosition { value: OrderValue::Missing, id: id(7) }
+                } else {
+                    expected.hits[pick.index(expected.hits.len())].position.clone()
+                });
+                if plan.order.by == OrderBy::Relevance && expected.hits.is_empty() {
+                    continue;
+                }
+                let expected = reference.search(&plan, &Stop::never()).unwrap();
+                prop_assert_eq!(&index.search(&plan, &Stop::never()).unwrap(), &expected, "{:#?}", plan);
+                // What was asked twice is kept by now.
+                index.wait_kept();
+                prop_assert_eq!(&index.search(&plan, &Stop::never()).unwrap(), &expected, "kept: {:#?}", plan);
+            }
         }
     }
 

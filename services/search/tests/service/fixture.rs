@@ -108,7 +108,7 @@ pub(crate) async fn serve(pool: &PgPool) -> Served {
         writer_memory_bytes: 16 << 20,
         search_threads: 3,
         shared_from: 0,
-        frequent_from: 0,
+        kept_from: 0,
         ..config.index
     };
     let Opened::Ready(index) = Index::open(dir.path(), settings).unwrap() else {
