@@ -83,60 +83,6 @@ pub(super) async fn once(system: &System, questions: &[Question]) -> Result<Figu
     Ok(Figures { latency, rate })
 }
 
-/// How often all searches are asked before their times are taken.
-const ROUNDS_BEFORE: usize = 3;
-
-/// A search by itself.
-pub(super) struct Alone<'q> {
-    pub(super) question: &'q Question,
-    /// Records that match.
-    pub(super) total: i64,
-    /// How long it took each time, the shortest first.
-    pub(super) times: Vec<Duration>,
-}
-
-impl Alone<'_> {
-    /// The time that it took in the middle.
-    pub(super) fn median(&self) -> Duration {
-        self.times.get(self.times.len() / 2).copied().unwrap_or_default()
-    }
-}
-
-/// All searches asked in turn, again and again for so long.
-pub(super) async fn each<'q>(
-    system: &System,
-    questions: &'q [Question],
-    time: Duration,
-) -> Result<Vec<Alone<'q>>, BoxError> {
-    let alone = questions.iter().map(|question| Alone {
-        question,
-        total: 0,
-        times: Vec::new(),
-    });
-    let mut all: Vec<_> = alone.collect();
-    // What is asked again is kept behind that.
-    for _ in 0..ROUNDS_BEFORE {
-        once(system, questions).await?;
-    }
-    let begun = Instant::now();
-    while begun.elapsed() < time {
-        for Alone {
-            question,
-            total,
-            times,
-        } in &mut all
-        {
-            let begun = Instant::now();
-            *total = system.ask(question).await?.total;
-            times.push(begun.elapsed());
-        }
-    }
-    for alone in &mut all {
-        alone.times.sort_unstable();
-    }
-    Ok(all)
-}
-
 /// How long clients ask.
 #[derive(Clone, Copy)]
 pub(super) enum Until {

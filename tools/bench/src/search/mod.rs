@@ -9,6 +9,7 @@ mod chance;
 mod classes;
 mod costliest;
 mod data;
+mod each;
 mod import;
 mod measure;
 mod ours;
@@ -21,7 +22,6 @@ mod sample;
 mod sql;
 mod text;
 
-use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -143,7 +143,10 @@ impl Search {
             self.records.leave(&stage.stack, Left::Loaded)?;
         }
         if self.only == Some(Only::Each) {
-            return stage.each(&self).await;
+            let (ours, classes) = (System::Ours(stage.ours().await?), self.classes(&stage).await?);
+            each::print(&ours, &classes, Duration::from_secs(self.seconds)).await?;
+            tokio::task::spawn_blocking(move || drop(stage)).await?;
+            return Ok(());
         }
         stage.sizes().await?;
         if self.only != Some(Only::Index) {
@@ -354,31 +357,6 @@ impl Stage {
             "",
         );
         self.report.classes = figures;
-        Ok(())
-    }
-
-    /// Prints the median time of each search, the slowest of a class first.
-    async fn each(&self, options: &Search) -> Result<(), BoxError> {
-        let ours = System::Ours(self.ours().await?);
-        for class in options.classes(self).await? {
-            let time = Duration::from_secs(options.seconds);
-            let mut all = measure::each(&ours, &class.questions, time).await?;
-            all.sort_by_key(|alone| Reverse(alone.median()));
-            let mut times: Vec<_> = all.iter().flat_map(|alone| &alone.times).copied().collect();
-            times.sort_unstable();
-            let millis = |time: Duration| time.as_secs_f64() * 1e3;
-            let [p50, p99] = [50, 99].map(|percent| times.get(times.len() * percent / 100));
-            println!(
-                "{}: p50 {:.2} ms, p99 {:.2} ms",
-                class.name,
-                p50.copied().map_or(0.0, millis),
-                p99.copied().map_or(0.0, millis)
-            );
-            for alone in all {
-                let (median, asked) = (millis(alone.median()), alone.question.asked());
-                println!("{median:>9.3} ms {:>8} matches  {asked}", alone.total);
-            }
-        }
         Ok(())
     }
 
