@@ -65,31 +65,23 @@ pub(super) struct Question {
 impl Question {
     /// What it asks for, to be read.
     pub(super) fn asked(&self) -> String {
-        let SearchQuery {
-            business_type,
-            location,
-            company_name,
-            company_domain,
-            description_keywords,
-            exclude_keywords,
-            ..
-        } = &self.query;
+        let query = &self.query;
         let texts = [
-            business_type,
-            location,
-            company_name,
-            company_domain,
-            description_keywords,
-            exclude_keywords,
+            &query.business_type,
+            &query.location,
+            &query.company_name,
+            &query.company_domain,
+            &query.description_keywords,
+            &query.exclude_keywords,
         ];
         let texts = texts
             .into_iter()
-            .chain(&self.query.job_titles)
-            .chain(&self.query.search_tags);
+            .chain(&query.job_titles)
+            .chain(&query.search_tags);
         let texts = texts
             .filter(|text| !text.is_empty())
             .map(|text| format!("{text:?}"));
-        let page = self.query.page.map(|page| format!("page {page}"));
+        let page = query.page.map(|page| format!("page {page}"));
         texts.chain(page).collect::<Vec<_>>().join(" ")
     }
 }
