@@ -93,8 +93,9 @@ proptest! {
         let mut reference = Reference::default();
         // What was kept before the last batch is right behind it too.
         let before = batches.len().saturating_sub(1);
-        for (stage, position) in [&batches[..before], &batches[before..]].into_iter().zip([1, 1 + before as i64]) {
-            for (batch, position) in stage.iter().zip(position..) {
+        let mut positions = 1..;
+        for stage in [&batches[..before], &batches[before..]] {
+            for (batch, position) in stage.iter().zip(&mut positions) {
                 index.apply(batch, position).unwrap();
                 reference.apply(batch);
             }
