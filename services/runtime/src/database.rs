@@ -145,6 +145,9 @@ const LOCK_PATIENCE: Duration = Duration::from_mins(10);
 /// Pause between two questions whether the database answers, and the longest wait for its answer.
 const WATCH: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(2));
 
+/// From so long without use on, a connection is asked whether it answers before it is used.
+const ASKED_AFTER: Duration = Duration::from_secs(1);
+
 /// The advisory lock of migrations; a database is one service's own, so that one number serves all.
 const LOCK: i64 = 0x6d69_6772_6174_6531;
 
@@ -237,6 +240,11 @@ impl DatabaseConfig {
         Ok(PgPoolOptions::new()
             .max_connections(self.max_connections)
             .acquire_timeout(self.acquire_timeout)
+            // One that was in use a moment ago is there, as far as anybody can know; to ask it would cost a round trip.
+            .test_before_acquire(false)
+            .before_acquire(|connection, used| {
+                Box::pin(async move { Ok(used.idle_for < ASKED_AFTER || connection.ping().await.is_ok()) })
+            })
             .connect_lazy_with(options))
     }
 

@@ -15,6 +15,7 @@ use tantivy::columnar::Column;
 use tantivy::postings::BlockSegmentPostings;
 use tantivy::{DocId, TERMINATED};
 
+use super::bits::Gathered;
 use super::window::{WINDOW, Window};
 
 /// A set of documents of a segment. Deleted ones may be in it.
@@ -44,6 +45,11 @@ pub(super) trait Docs {
 
     /// How many documents are in the set, where that is known without counting.
     fn known_count(&self) -> Option<u64> {
+        None
+    }
+
+    /// The documents, if they have been gathered beforehand.
+    fn gathered(&self) -> Option<Gathered<'_>> {
         None
     }
 }

@@ -1,10 +1,10 @@
 //! What a search for people asks of their companies.
 //!
 //! A person's document has nothing of its company but the company's number; what is asked of the company is asked of
-//! the companies, once for a search, and becomes a set of numbers. It is a set of bits, since numbers are given one
-//! after the other. Where the people's own conditions leave few of them, only the companies of those are asked. Documents
-//! with one of a set's numbers, people or companies, are found by the numbers as terms where they are few, else by the
-//! column of numbers.
+//! the companies, once for a search, and becomes a set of numbers ([`super::numbers`]). Where the people's own conditions leave
+//! few of them, only the companies of those are asked, and those people are not looked for again. Companies with one of a
+//! set's numbers are found by a table ([`super::company_docs`]) where there is one; people, and other companies, by the numbers
+//! as terms where they are few, else by the column of numbers.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -13,27 +13,19 @@ use std::sync::Arc;
 
 use tantivy::columnar::Column;
 use tantivy::index::{SegmentId, SegmentReader};
-use tantivy::{DocId, Searcher, TERMINATED};
+use tantivy::{DocId, TERMINATED};
 
 use super::bits::ListDocs;
 use super::deadline::Deadline;
 use super::docs::{BoxDocs, Docs, retain_by_column};
 use super::kept::Keeping;
-use super::schema::{COMPANY, Fields};
+use super::numbers::{Numbers, Scores, column, number};
+use super::schema::Fields;
 use super::score::Scorer;
 use super::search::Searchers;
 use super::segment::Segment;
 use super::window::Window;
 use crate::plan::{Condition, Kind, Plan, RankGroup, Ranking, Subject};
-
-/// Companies that are remembered one by one, to be looked up as terms.
-const FEW: usize = 4096;
-
-/// To look a company's number up in a segment costs what so many of its documents do, one after the other.
-const DOCS_A_LOOK: u64 = 300;
-
-/// And so many here and there.
-const SINGLE_DOCS_A_LOOK: u64 = 30;
 
 /// To ask a company costs as much as so many looks at people, which mostly combine sets.
 const LOOKS_A_COMPANY: u64 = 4;
@@ -53,29 +45,19 @@ pub(super) struct Employers<'a> {
     people: Option<People>,
 }
 
-/// People who meet a plan's own conditions, by their segments.
-type People = HashMap<SegmentId, Arc<[DocId]>>;
+/// People who meet a plan's own conditions, by their segments; in each by their documents.
+type People = HashMap<SegmentId, Vec<Person>>;
+
+struct Person {
+    doc: DocId,
+    /// Number of the company.
+    company: u64,
+}
 
 /// The people who meet a plan's own conditions, and their companies.
 struct OfThePeople {
     people: People,
     companies: Arc<Numbers>,
-}
-
-/// Numbers of companies.
-pub(super) struct Numbers {
-    bits: Vec<u64>,
-    /// All of them, if they are at most [`FEW`]. To look them up in their order spares memory's latency.
-    few: Vec<u64>,
-    count: u64,
-}
-
-/// Scores of companies, by their numbers.
-pub(super) enum Scores {
-    /// In the order of the numbers.
-    Few(Vec<(u64, u64)>),
-    /// At the place that is the number.
-    Many(Vec<u64>),
 }
 
 impl<'a> Employers<'a> {
@@ -122,10 +104,20 @@ impl<'a> Employers<'a> {
         let Some(own) = known.and_then(|people| people.get(&segment.reader.segment_id())) else {
             return segment.docs(filter);
         };
-        let mut parts: Vec<BoxDocs> = vec![Box::new(ListDocs::new(Arc::clone(own)))];
+        let mut companies = Vec::new();
+        let mut parts = Vec::new();
         for condition in asked_of_employers(filter) {
-            parts.push(segment.docs(condition)?);
+            match condition {
+                Condition::Employer(asked) => companies.push(self.answer(asked)),
+                condition => parts.push(segment.docs(condition)?),
+            }
         }
+        let is_there = |person: &&Person| {
+            let mut companies = companies.iter();
+            companies.all(|numbers| numbers.is_some_and(|numbers| numbers.contains(person.company)))
+        };
+        let docs: Arc<[DocId]> = own.iter().filter(is_there).map(|person| person.doc).collect();
+        parts.push(Box::new(ListDocs::new(docs)));
         Ok(segment.all(parts))
     }
 
@@ -270,7 +262,7 @@ impl<'a> Asking<'a> {
                 ControlFlow::Continue(())
             });
         }
-        numbers.few.sort_unstable();
+        numbers.finish();
         scores.finish();
         Ok((numbers, scores))
     }
@@ -308,146 +300,33 @@ impl<'a> Asking<'a> {
         let mut count = 0;
         let mut people = People::new();
         for (segment, docs) in &mut parts {
+            let column = column(segment.reader)?;
             let mut found = Vec::new();
             segment.windows(0..segment.reader.max_doc(), docs, |matching| {
                 count += u64::from(matching.count());
                 if count > most {
                     return ControlFlow::Break(());
                 }
-                found.extend(matching.docs());
+                found.extend(matching.docs().map(|doc| Person {
+                    doc,
+                    company: number(&column, doc),
+                }));
                 ControlFlow::Continue(())
             });
             if count > most {
                 return Ok(None);
             }
-            people.insert(segment.reader.segment_id(), found.into());
+            people.insert(segment.reader.segment_id(), found);
         }
         let mut numbers = Numbers::with_room(&self.searchers.companies)?;
-        for (segment, _) in &parts {
-            let column = column(segment.reader)?;
-            for doc in people[&segment.reader.segment_id()].iter() {
-                numbers.add(number(&column, *doc));
-            }
+        for person in people.values().flatten() {
+            numbers.add(person.company);
         }
-        numbers.few.sort_unstable();
+        numbers.finish();
         Ok(Some(OfThePeople {
             people,
             companies: Arc::new(numbers),
         }))
-    }
-}
-
-/// The column of companies' numbers; 0 where there is none.
-pub(super) fn column(reader: &SegmentReader) -> tantivy::Result<Column<u64>> {
-    reader.fast_fields().u64(COMPANY)
-}
-
-fn number(column: &Column<u64>, doc: DocId) -> u64 {
-    column.first(doc).unwrap_or_default()
-}
-
-impl Numbers {
-    /// None, with room for those of these companies.
-    fn with_room(companies: &Searcher) -> tantivy::Result<Self> {
-        let mut last = 0;
-        for reader in companies.segment_readers() {
-            last = last.max(column(reader)?.max_value());
-        }
-        Ok(Self::up_to(last))
-    }
-
-    fn up_to(last: u64) -> Self {
-        Self {
-            bits: vec![0; usize::try_from(last / 64 + 1).unwrap_or_default()],
-            few: Vec::new(),
-            count: 0,
-        }
-    }
-
-    /// Adds a number. One that there is no room for is that of no company.
-    fn add(&mut self, number: u64) {
-        // Nobody works at a company without a number.
-        if number == 0 {
-            return;
-        }
-        let word = usize::try_from(number / 64).ok();
-        let Some(word) = word.and_then(|word| self.bits.get_mut(word)) else {
-            return;
-        };
-        let bit = 1 << (number % 64);
-        if *word & bit != 0 {
-            return;
-        }
-        *word |= bit;
-        self.count += 1;
-        match self.few.len() {
-            FEW => self.few = Vec::new(),
-            _ if self.count <= FEW as u64 => self.few.push(number),
-            _ => {}
-        }
-    }
-
-    fn contains(&self, number: u64) -> bool {
-        let word = usize::try_from(number / 64).ok();
-        let word = word.and_then(|word| self.bits.get(word)).copied();
-        word.unwrap_or_default() >> (number % 64) & 1 == 1
-    }
-
-    pub(super) const fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    /// The numbers, if looking for each of them costs less than to read the numbers of all of a segment's documents, of
-    /// which so many come into question.
-    pub(super) fn to_look_up(&self, max_doc: DocId, docs: u64) -> Option<&[u64]> {
-        let is_less = self.count <= FEW as u64
-            && self.count * DOCS_A_LOOK < u64::from(max_doc)
-            && self.count * SINGLE_DOCS_A_LOOK < docs;
-        is_less.then_some(&self.few)
-    }
-}
-
-impl Scores {
-    /// Adds the score of a company that is among these by now.
-    fn add(&mut self, number: u64, score: u64, numbers: &Numbers) {
-        match self {
-            Self::Few(few) if few.len() < FEW => few.push((number, score)),
-            Self::Few(few) => {
-                let mut many = vec![0; numbers.bits.len() * 64];
-                for (number, score) in few.drain(..).chain([(number, score)]) {
-                    set(&mut many, number, score);
-                }
-                *self = Self::Many(many);
-            }
-            Self::Many(many) => set(many, number, score),
-        }
-    }
-
-    fn finish(&mut self) {
-        if let Self::Few(few) = self {
-            few.sort_unstable();
-        }
-    }
-
-    fn of(&self, number: u64) -> u64 {
-        let found = match self {
-            Self::Few(few) => {
-                let found = few.binary_search_by_key(&number, |(number, _)| *number);
-                found.ok().map(|index| few[index].1)
-            }
-            Self::Many(many) => usize::try_from(number)
-                .ok()
-                .and_then(|index| many.get(index).copied()),
-        };
-        found.unwrap_or_default()
-    }
-}
-
-/// Puts a value at the place that is the number, if there is one.
-fn set(values: &mut [u64], number: u64, value: u64) {
-    let place = usize::try_from(number).ok();
-    if let Some(place) = place.and_then(|place| values.get_mut(place)) {
-        *place = value;
     }
 }
 
@@ -521,58 +400,5 @@ impl EmployerScores {
 
     pub(super) fn of(&self, doc: DocId) -> u64 {
         self.scores.of(number(&self.column, doc))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_set_has_what_was_added() {
-        let mut numbers = Numbers::up_to(1_000_000);
-        assert!(numbers.is_empty() && !numbers.contains(0) && !numbers.contains(u64::MAX));
-        for number in [0, 1, 63, 64, 1_000_000, 1, u64::MAX] {
-            numbers.add(number);
-        }
-        assert_eq!(numbers.count, 4);
-        assert!(
-            [1, 63, 64, 1_000_000]
-                .into_iter()
-                .all(|number| numbers.contains(number))
-        );
-        assert!(
-            [0, 2, 65, 1_000_001, u64::MAX]
-                .into_iter()
-                .all(|number| !numbers.contains(number))
-        );
-        assert_eq!(
-            numbers.to_look_up(DocId::MAX, u64::MAX),
-            Some(&[1, 63, 64, 1_000_000][..])
-        );
-        assert_eq!(numbers.to_look_up(10, u64::MAX), None);
-        assert_eq!(numbers.to_look_up(DocId::MAX, 4), None);
-        (100..).take(FEW).for_each(|number| numbers.add(number));
-        assert_eq!(numbers.to_look_up(DocId::MAX, u64::MAX), None);
-    }
-
-    #[test]
-    fn few_scores_and_many_are_found() {
-        for count in [0, 1, 2, FEW, FEW + 1, 3 * FEW] {
-            let count = count as u64;
-            let mut numbers = Numbers::up_to(10 * FEW as u64);
-            let mut scores = Scores::Few(Vec::new());
-            for number in (1..=count).rev() {
-                numbers.add(3 * number);
-                scores.add(3 * number, number, &numbers);
-            }
-            scores.finish();
-            assert_eq!(matches!(scores, Scores::Many(_)), count > FEW as u64);
-            assert!((1..=count).all(|number| scores.of(3 * number) == number));
-            assert_eq!(
-                [0, 1, 3 * count + 3, u64::MAX].map(|number| scores.of(number)),
-                [0; 4]
-            );
-        }
     }
 }

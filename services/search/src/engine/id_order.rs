@@ -10,7 +10,9 @@ use std::cmp::Ordering;
 use tantivy::DocId;
 use tantivy::index::SegmentReader;
 
+use super::bits::Bits;
 use super::ids::ID_HIGH;
+use super::window::Window;
 
 /// Ids of which the ranges are told, all over the segment.
 const SAMPLE: usize = 1 << 14;
@@ -18,12 +20,17 @@ const SAMPLE: usize = 1 << 14;
 /// Ids that are read at once.
 const READ: u32 = 4096;
 
+/// Ranges before which documents stand that are kept as sets too: to leave away what is far behind, a word at a time.
+const FIRST: [u8; 3] = [2, 8, 32];
+
 /// In which range of ids each document of a segment is.
 #[derive(Debug)]
 pub(super) struct IdOrder {
     /// Upper halves of the ids with which the ranges behind the first one begin, ascending.
     begins: Vec<u64>,
     ranges: Vec<u8>,
+    /// The documents before each range of [`FIRST`].
+    first: [Bits; FIRST.len()],
 }
 
 impl IdOrder {
@@ -44,6 +51,7 @@ impl IdOrder {
         let mut order = Self {
             begins: begins.collect(),
             ranges: Vec::with_capacity(max_doc as usize),
+            first: FIRST.map(|_| Bits::none(max_doc)),
         };
         let mut read = Vec::new();
         for start in (0..max_doc).step_by(READ as usize) {
@@ -52,6 +60,13 @@ impl IdOrder {
             column.values.get_range(u64::from(start), &mut read);
             let ranges = read.iter().map(|high| range(&order.begins, *high));
             order.ranges.extend(ranges);
+        }
+        for (doc, range) in (0..).zip(&order.ranges) {
+            for (first, docs) in FIRST.iter().zip(&mut order.first) {
+                if range < first {
+                    docs.insert(doc);
+                }
+            }
         }
         Ok(order)
     }
@@ -68,9 +83,19 @@ impl IdOrder {
         own.map_or(Ordering::Equal, |own| own.cmp(&range))
     }
 
-    /// Bytes of memory that it takes.
-    pub(super) const fn bytes(&self) -> usize {
-        self.ranges.len()
+    /// Leaves of the window those documents whose ids are of the range, or of one before it.
+    pub(super) fn narrow(&self, window: &mut Window, range: u8) {
+        let mut sets = FIRST.iter().zip(&self.first);
+        if let Some((_, first)) = sets.find(|(first, _)| range < **first) {
+            first.narrow(window);
+        }
+        window.retain(|doc| self.compare(doc, range).is_le());
+    }
+
+    /// Bytes of memory that it takes for this segment.
+    pub(super) fn bytes(reader: &SegmentReader) -> usize {
+        let docs = reader.max_doc() as usize;
+        docs + FIRST.len() * docs.div_ceil(8)
     }
 }
 
@@ -108,7 +133,14 @@ mod tests {
             writer.commit().unwrap();
             let searcher = index.reader().unwrap().searcher();
             let order = IdOrder::read(searcher.segment_reader(0)).unwrap();
-            prop_assert_eq!(order.bytes(), highs.len());
+            for range in [0, 1, 2, 7, 8, 40, 255] {
+                let mut window = Window::around(0);
+                (0..).zip(&highs).for_each(|(doc, _)| window.insert(doc));
+                order.narrow(&mut window, range);
+                for doc in (0..).take(highs.len()) {
+                    prop_assert_eq!(window.contains(doc), order.compare(doc, range).is_le());
+                }
+            }
             for (high, doc) in highs.iter().zip(0..) {
                 for other in highs.iter().chain(&others) {
                     let told = order.compare(doc, order.range(u128::from(*other) << 64 | 5));

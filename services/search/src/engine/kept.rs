@@ -17,7 +17,8 @@
 //!   and of the rest what is beyond half of it. So are the clauses that wait, and those that were asked once.
 //! - **Two searches may find the same at once.** Then one is kept; each uses its own.
 //!
-//! The order of a segment's ids ([`super::id_order`]), which searches need to tell ties apart, is kept likewise.
+//! Two tables of whole segments are kept likewise, from the first search on that could use them: the order of ids, to tell
+//! ties apart ([`super::id_order`]), and where companies stand by their numbers ([`super::company_docs`]).
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -31,6 +32,7 @@ use tantivy::index::{SegmentId, SegmentReader};
 use tantivy::{DocId, Searcher, Term};
 
 use super::bits::{BitDocs, Bits, ListDocs};
+use super::company_docs::CompanyDocs;
 use super::docs::BoxDocs;
 use super::id_order::IdOrder;
 use crate::background;
@@ -40,10 +42,10 @@ use crate::plan::{Condition, InValue, TextField};
 const ONE_OF: u64 = 32;
 
 /// Bytes of memory for all sets of documents.
-const MOST_BYTES: usize = 32 << 20;
+const MOST_BYTES: usize = 48 << 20;
 
-/// Bytes of memory for the orders of ids, of which each document takes one.
-const MOST_ORDER_BYTES: usize = 16 << 20;
+/// Bytes of memory for all tables of one sort.
+const MOST_TABLE_BYTES: usize = 16 << 20;
 
 /// Most clauses that wait to be found.
 const MOST_WAITING: usize = 128;
@@ -72,10 +74,19 @@ pub(super) struct Kept {
     /// What became of clauses that are not kept, by their hashes; they are not needed for more than that.
     asked: Mutex<HashMap<u64, Asked>>,
     hasher: RandomState,
-    /// None for those that are being read.
-    orders: Mutex<HashMap<SegmentId, Option<Arc<IdOrder>>>>,
+    orders: Tables<IdOrder>,
+    company_docs: Tables<CompanyDocs>,
     waiting: Mutex<Waiting>,
     idle: Condvar,
+}
+
+/// What is read of whole segments.
+type Tables<T> = Mutex<HashMap<SegmentId, Table<T>>>;
+
+struct Table<T> {
+    bytes: usize,
+    /// None while it is being read.
+    read: Option<Arc<T>>,
 }
 
 #[derive(Default)]
@@ -139,6 +150,7 @@ impl Kept {
             asked: Mutex::default(),
             hasher: RandomState::new(),
             orders: Mutex::default(),
+            company_docs: Mutex::default(),
             waiting: Mutex::default(),
             idle: Condvar::new(),
         }
@@ -166,6 +178,7 @@ impl Kept {
         let there: HashSet<SegmentId> = readers.map(SegmentReader::segment_id).collect();
         lock(&self.sets).keep_to(&there);
         lock(&self.orders).retain(|segment, _| there.contains(segment));
+        lock(&self.company_docs).retain(|segment, _| there.contains(segment));
         lock(&self.waiting)
             .jobs
             .retain(|job| there.contains(&job.segment));
@@ -295,26 +308,44 @@ impl Keeping<'_> {
         self.kept.start(Job { segment, find });
     }
 
-    /// The order of a large segment's ids, once it is kept: the first search that could use it has it read in the background.
+    /// The order of a large segment's ids, once it is kept.
     pub(super) fn id_order(self, reader: &SegmentReader) -> Option<Arc<IdOrder>> {
+        let bytes = IdOrder::bytes(reader);
+        self.table(reader, |kept| &kept.orders, bytes, IdOrder::read)
+    }
+
+    /// Where companies stand in a large segment of theirs, once it is kept.
+    pub(super) fn company_docs(self, reader: &SegmentReader) -> tantivy::Result<Option<Arc<CompanyDocs>>> {
+        let bytes = CompanyDocs::bytes(reader)?;
+        Ok(self.table(reader, |kept| &kept.company_docs, bytes, CompanyDocs::read))
+    }
+
+    /// The table of a large segment, once it is kept: the first search that could use it has it read in the background.
+    fn table<T: Send + Sync + 'static>(
+        self,
+        reader: &SegmentReader,
+        tables: fn(&Kept) -> &Tables<T>,
+        bytes: usize,
+        read: fn(&SegmentReader) -> tantivy::Result<T>,
+    ) -> Option<Arc<T>> {
         if !self.kept.is_large(reader.max_doc()) {
             return None;
         }
         let segment = reader.segment_id();
         let has_room = self.kept.has_room();
-        let mut orders = lock(&self.kept.orders);
-        if let Some(order) = orders.get(&segment) {
-            return order.clone();
+        let mut all = lock(tables(self.kept));
+        if let Some(table) = all.get(&segment) {
+            return table.read.clone();
         }
-        let bytes: usize = orders.values().flatten().map(|order| order.bytes()).sum();
-        if has_room && bytes + reader.max_doc() as usize <= MOST_ORDER_BYTES {
-            orders.insert(segment, None);
-            drop(orders);
+        let taken: usize = all.values().map(|table| table.bytes).sum();
+        if has_room && taken.saturating_add(bytes) <= MOST_TABLE_BYTES {
+            all.insert(segment, Table { bytes, read: None });
+            drop(all);
             let reader = reader.clone();
             let find = move |kept: &Arc<Kept>| {
-                let order = IdOrder::read(&reader)?;
-                if let Some(kept) = lock(&kept.orders).get_mut(&segment) {
-                    *kept = Some(Arc::new(order));
+                let table = Arc::new(read(&reader)?);
+                if let Some(kept) = lock(tables(kept)).get_mut(&segment) {
+                    kept.read = Some(table);
                 }
                 Ok(())
             };
@@ -374,12 +405,12 @@ fn expression_bytes(expression: &InValue) -> usize {
 }
 
 impl SetDocs {
-    /// As what takes less room.
+    /// As a list if that takes less than half the room; bits are faster to combine.
     fn of(found: &Arc<Bits>) -> Self {
         let list = usize::try_from(found.count())
             .unwrap_or(usize::MAX)
             .saturating_mul(size_of::<DocId>());
-        if list < found.bytes() {
+        if list.saturating_mul(2) < found.bytes() {
             Self::List(found.docs().collect())
         } else {
             Self::Bits(Arc::clone(found))

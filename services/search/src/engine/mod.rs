@@ -23,15 +23,15 @@
 //! windows of 4096 as bit sets (`docs`, `window`). While other threads are free (`threads`) and there is much to look at,
 //! large segments are cut into ranges of windows, which the threads take one after the other. Matches are counted by bits.
 //! Of what matches, only what can still be among the first `skip + limit` is looked at closer: its key (`order`) is
-//! compared with the worst one kept (`top`), and its id is looked at only on a tie (`id_order`). Words within one value are checked by their
-//! positions (`words`), and only where the words are there at all; a score (`score`) is computed as
+//! compared with the worst one kept (`top`), and its id is looked at only on a tie (`id_order`). Words within one value are
+//! checked by their positions (`words`), and only where the words are there at all; a score (`score`) is computed as
 //! [`crate::plan::Ranking`] says it, in integers, only when ordered by it. The sets of frequent terms and of clauses that are
-//! asked for again are kept (`kept`).
+//! asked for again are kept (`kept`), as bits or lists (`bits`), and combined as a whole where they have little in common.
 //!
 //! People have their company's number, and nothing else of it: what a search for people asks of their companies is
-//! asked of the companies first, once for all segments, and becomes a set of numbers (`employers`); where the people's own
-//! conditions leave few of them, of their companies alone. Both halves are therefore shown to searches together, as one
-//! commit has left them.
+//! asked of the companies first, once for all segments, and becomes a set of numbers (`employers`, `numbers`); where the
+//! people's own conditions leave few of them, of their companies alone (`company_docs`). Both halves are therefore shown to
+//! searches together, as one commit has left them.
 //!
 //! Segments are sorted by `infoUpdatedAt`, the newest first, since that is the order of every search that has no words
 //! to rank by: such a page is complete after the first few matches, a range of it is a range of documents, and where the
@@ -48,6 +48,7 @@
 //! caller sends. There is no query text, no automaton and no floating point anywhere.
 
 mod bits;
+mod company_docs;
 mod deadline;
 mod docs;
 mod employers;
@@ -59,6 +60,7 @@ mod ids;
 mod index;
 mod kept;
 mod merges;
+mod numbers;
 mod order;
 mod place;
 mod removal;

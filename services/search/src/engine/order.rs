@@ -165,7 +165,7 @@ impl Places {
     pub(super) fn narrow_to_ids(&self, window: &mut Window, last: u128) {
         if let Some(order) = &self.id_order {
             let range = self.range(order, last);
-            window.retain(|doc| order.compare(doc, range).is_le());
+            order.narrow(window, range);
         }
     }
 

@@ -15,12 +15,13 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, TERMINATED, Term};
 use uuid::Uuid;
 
-use super::bits::{BitDocs, Bits};
+use super::bits::{BitDocs, Bits, ListDocs, with_common};
 use super::deadline::Deadline;
 use super::docs::{AllDocs, AnyDocs, AskedDocs, BoxDocs, NotDocs, NumberDocs, RangeDocs, TermDocs};
-use super::employers::{EmployerDocs, Employers, Numbers};
+use super::employers::{EmployerDocs, Employers};
 use super::ids::Ids;
 use super::kept::{Clause, Keeping};
+use super::numbers::Numbers;
 use super::schema::{Fields, has_many_values, number_name};
 use super::window::Window;
 use super::words::{Expression, MatcherBuilder, WordDocs};
@@ -167,8 +168,14 @@ impl Segment<'_> {
         self.of_companies(numbers, u64::MAX)
     }
 
-    /// The documents with one of these companies' numbers, among others that come into question.
+    /// The documents with one of these companies' numbers, among so many that come into question.
     pub(super) fn of_companies(&self, numbers: &Arc<Numbers>, docs: u64) -> tantivy::Result<BoxDocs> {
+        if self.kind == Kind::Company
+            && numbers.count() < docs.min(u64::from(self.reader.max_doc()))
+            && let Some(places) = self.kept.company_docs(self.reader)?
+        {
+            return Ok(Box::new(ListDocs::new(places.of(numbers.iter()).into())));
+        }
         let Some(few) = numbers.to_look_up(self.reader.max_doc(), docs) else {
             return Ok(Box::new(EmployerDocs::open(self.reader, numbers)?));
         };
@@ -217,7 +224,8 @@ impl Segment<'_> {
     }
 
     /// The documents that are in all of the sets.
-    pub(super) fn all(&self, mut parts: Vec<BoxDocs>) -> BoxDocs {
+    pub(super) fn all(&self, parts: Vec<BoxDocs>) -> BoxDocs {
+        let mut parts = with_common(parts);
         if parts.iter().any(is_none) {
             return self.none();
         }

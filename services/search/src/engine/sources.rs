@@ -10,7 +10,7 @@ use tantivy::Searcher;
 use tantivy::columnar::Column;
 use tantivy::index::SegmentReader;
 
-use super::employers;
+use super::numbers;
 use super::schema::source_name;
 use super::search::Searchers;
 use crate::plan::{EngineError, Kind, SourceField, Stop};
@@ -94,7 +94,7 @@ fn open(searcher: &Searcher) -> Result<Vec<SegmentSources<'_>>, EngineError> {
     let segments = readers.map(|reader| {
         Ok(SegmentSources {
             reader,
-            company: employers::column(reader).map_err(unreadable)?,
+            company: numbers::column(reader).map_err(unreadable)?,
             fields: Vec::new(),
         })
     });

@@ -5,7 +5,7 @@ use tantivy::DocId;
 use super::order::{Key, Place};
 
 /// Least room for documents that may still fall out, so that few are sorted out often.
-const LEAST_ROOM: usize = 64;
+const LEAST_ROOM: usize = 16;
 
 /// Keeps the first documents of those it is offered.
 ///

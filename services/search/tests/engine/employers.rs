@@ -2,7 +2,8 @@
 //! first or those of the people who are left, and however these are found, the answer is the same.
 
 use bytes::Bytes;
-use search::document::Document;
+use search::document::{Change, Document};
+use search::engine::Index;
 use search::plan::{
     Condition, Engine, InValue, Kind, NumberField, Order, OrderBy, RankAlternative, RankGroup, Ranking, Stop,
     Subject, TextField, Weight,
@@ -14,7 +15,7 @@ use crate::reference::Reference;
 use crate::{document, everything, open, put};
 
 const COMPANIES: u32 = 3_000;
-const PEOPLE: u32 = 9_000;
+const PEOPLE: u32 = 6_000;
 
 /// Each record has the terms `every1`, `every7`, `every60` and so on whose number divides what is made of its own.
 const EVERY: [u32; 4] = [1, 7, 60, 2_000];
@@ -111,6 +112,28 @@ fn people_are_found_by_what_their_companies_are() {
         index.apply(&changes, i64::from(batch)).unwrap();
         reference.apply(&changes);
     }
+    agrees(&index, &reference);
+
+    // What is kept of a segment has companies that are no longer there, or elsewhere.
+    let companies = (0..COMPANIES).filter(|number| number % 5 == 0);
+    let changes: Vec<_> = companies
+        .map(|number| {
+            let document = made(Kind::Company, number);
+            if number % 25 == 0 {
+                Change::Delete(document.kind, document.id)
+            } else {
+                put(document)
+            }
+        })
+        .collect();
+    index.apply(&changes, 3).unwrap();
+    reference.apply(&changes);
+    agrees(&index, &reference);
+}
+
+/// Searches by what people's own conditions and their companies' are, answered as by looking at all of them, before what is
+/// asked again and again is kept and behind that.
+fn agrees(index: &Index, reference: &Reference) {
     let ranking = Ranking {
         groups: vec![RankGroup {
             of: Subject::Employer,
@@ -125,11 +148,14 @@ fn people_are_found_by_what_their_companies_are() {
                 .into(),
         }],
     };
+    let mut asked_again = Vec::new();
     for (own, asked) in EVERY.into_iter().flat_map(|own| EVERY.map(|asked| (own, asked))) {
-        let employer = || Condition::Employer(Box::new(has(TextField::BusinessTypes, asked)));
+        let at = |every| Condition::Employer(Box::new(has(TextField::BusinessTypes, every)));
+        let employer = || at(asked);
         let own = || has(TextField::JobTitles, own);
         let filters = [
             Condition::All(vec![own(), employer()]),
+            Condition::All(vec![own(), employer(), at(7)]),
             Condition::All(vec![own(), Condition::Not(Box::new(employer()))]),
             Condition::All(vec![own(), Condition::Any(vec![employer(), own()])]),
             employer(),
@@ -147,12 +173,18 @@ fn people_are_found_by_what_their_companies_are() {
                     descending: true,
                 };
             }
-            let found = index.search(&plan, &Stop::never()).unwrap();
+            let expected = reference.search(&plan, &Stop::never()).unwrap();
             assert_eq!(
-                found,
-                reference.search(&plan, &Stop::never()).unwrap(),
+                index.search(&plan, &Stop::never()).unwrap(),
+                expected,
                 "{plan:#?}"
             );
+            asked_again.push((plan, expected));
         }
+    }
+    index.wait_kept();
+    for (plan, expected) in asked_again {
+        let found = index.search(&plan, &Stop::never()).unwrap();
+        assert_eq!(found, expected, "kept: {plan:#?}");
     }
 }

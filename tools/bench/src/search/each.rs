@@ -83,6 +83,6 @@ pub(super) async fn print(system: &System, classes: &[Class], time: Duration) ->
     Ok(())
 }
 
-fn millis(time: Duration) -> f64 {
+pub(super) fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }

@@ -7,9 +7,11 @@
 mod baseline;
 mod chance;
 mod classes;
+mod compare;
 mod costliest;
 mod data;
 mod each;
+mod growth;
 mod import;
 mod measure;
 mod ours;
@@ -31,7 +33,6 @@ use chrono::{DateTime, NaiveDate, Utc};
 use clap::Args;
 use devstack::{Part, Service, Stack};
 use sqlx::PgPool;
-use uuid::Uuid;
 
 use self::classes::{Class, Question, Terms};
 use self::data::Data;
@@ -41,7 +42,7 @@ use self::ours::Ours;
 use self::process::Watch;
 use self::progress::{per_second, tell};
 use self::records::{Left, Records};
-use self::report::{ClassFigures, Report, millis};
+use self::report::{Report, millis};
 use self::sample::Sample;
 use crate::BoxError;
 use crate::cpu::load_average;
@@ -58,6 +59,8 @@ enum Only {
     Index,
     /// Each search by itself, without Postgres: which of a class are slow.
     Each,
+    /// How much longer searches take than in a tenth of the records, without Postgres.
+    Growth,
 }
 
 /// `bench search`.
@@ -107,6 +110,9 @@ struct Stage {
 impl Search {
     /// Measures, and prints the table.
     pub(crate) async fn run(self) -> Result<(), BoxError> {
+        if self.only == Some(Only::Growth) {
+            return growth::print(&self, Duration::from_secs(self.seconds)).await;
+        }
         let load_before = load_average();
         let mut stage = self.stage().await?;
         stage.report.about = vec![
@@ -196,21 +202,30 @@ impl Search {
     }
 
     async fn classes(&self, stage: &Stage) -> Result<Vec<Class>, BoxError> {
-        let since = SystemTime::UNIX_EPOCH.elapsed()?;
-        let today = DateTime::<Utc>::from_timestamp(i64::try_from(since.as_secs())?, 0).unwrap_or_default();
-        let mut classes = self.terms(&stage.data, today.date_naive()).classes();
+        let mut classes = self.terms(&stage.data, today()?).classes();
         // Walking the list for its cursors takes a while.
         if classes::CURSORS.contains(&self.class) {
             classes.push(classes::cursors(&stage.ours().await?, &stage.postgres().await?).await?);
         }
+        Ok(self.selected(classes))
+    }
+
+    /// Those of these searches that are to be measured.
+    fn selected(&self, mut classes: Vec<Class>) -> Vec<Class> {
         for class in &mut classes {
             class
                 .questions
                 .retain(|question| question.asked().contains(&self.asked));
         }
         classes.retain(|class| class.name.contains(&self.class) && !class.questions.is_empty());
-        Ok(classes)
+        classes
     }
+}
+
+fn today() -> Result<NaiveDate, BoxError> {
+    let since = SystemTime::UNIX_EPOCH.elapsed()?;
+    let now = DateTime::<Utc>::from_timestamp(i64::try_from(since.as_secs())?, 0).unwrap_or_default();
+    Ok(now.date_naive())
 }
 
 impl Stage {
@@ -309,7 +324,7 @@ impl Stage {
         let theirs = System::Postgres(pool.clone());
         let mut figures = Vec::new();
         for class in &classes {
-            figures.push(compared(class, &ours, &theirs).await?);
+            figures.push(compare::compared(class, &ours, &theirs).await?);
         }
 
         sqlx::raw_sql("CHECKPOINT").execute(&pool).await?;
@@ -483,50 +498,6 @@ impl Stage {
         );
         Ok(())
     }
-}
-
-/// Asks both systems each search, and tells where they differ.
-async fn compared(class: &Class, ours: &System, theirs: &System) -> Result<ClassFigures, BoxError> {
-    tell(&format!("{}: comparing", class.name));
-    let mut totals = Vec::new();
-    let mut different = (0, 0);
-    for question in &class.questions {
-        let (mine, other) = (ours.ask(question).await?, theirs.ask(question).await?);
-        if mine.total != other.total {
-            different.0 += 1;
-            let (mine, other) = (mine.total, other.total);
-            tell(&format!(
-                "  {mine} by us, {other} by Postgres: {:?} {:?}",
-                question.query, question.values
-            ));
-        } else if mine.ids != other.ids {
-            different.1 += 1;
-            let first = mine
-                .ids
-                .iter()
-                .zip(&other.ids)
-                .position(|(mine, other)| mine != other);
-            let at = |ids: &[Uuid]| first.and_then(|first| ids.get(first).copied());
-            tell(&format!(
-                "  other rows, first {:?} by us, {:?} by Postgres, at {first:?}: {:?} {:?}",
-                at(&mine.ids),
-                at(&other.ids),
-                question.query,
-                question.values
-            ));
-        }
-        totals.push(mine.total);
-    }
-    totals.sort_unstable();
-    let largest = totals.last().copied().unwrap_or(0);
-    Ok(ClassFigures {
-        name: class.name,
-        selective: class.selective,
-        searches: class.questions.len(),
-        totals: (totals.get(totals.len() / 2).copied().unwrap_or(0), largest),
-        different,
-        ways: Vec::new(),
-    })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "sizes are shown with few digits")]

@@ -17,7 +17,7 @@ use super::{baseline, process};
 use crate::BoxError;
 
 /// Which records, and where they are kept.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct Records {
     /// Companies; there are three people to each
     #[arg(long, default_value_t = 20_000)]
@@ -51,6 +51,17 @@ impl Records {
         let sample = Sample::read(Path::new("sample"))?;
         let data = Data::new(sample, "", self.companies, self.seed, self.as_of);
         Ok(Arc::new(data))
+    }
+
+    /// A tenth of them, kept beside them.
+    pub(super) fn tenth(&self) -> Self {
+        let mut folder = self.work_dir.clone().into_os_string();
+        folder.push("-tenth");
+        Self {
+            companies: (self.companies / 10).max(1),
+            work_dir: folder.into(),
+            ..self.clone()
+        }
     }
 
     /// A stack for them, with these settings.
