@@ -7,14 +7,17 @@
 use tantivy::index::SegmentReader;
 use tantivy::{DocId, TERMINATED};
 
-use super::numbers::column;
+use super::numbers::{column, number};
 
-/// The documents of a segment of companies by the companies' numbers.
+/// The documents of a segment of companies by the companies' numbers, deleted ones too: searches that began before they were
+/// still see them.
 #[derive(Debug)]
 pub(super) struct CompanyDocs {
     least: u64,
     /// By number, from the least one on; [`TERMINATED`] where there is none.
     docs: Vec<DocId>,
+    /// Further documents with their numbers, ascending: what is changed before it is committed stands in a segment twice.
+    further: Vec<(u64, DocId)>,
 }
 
 impl CompanyDocs {
@@ -30,31 +33,46 @@ impl CompanyDocs {
             .saturating_mul(size_of::<DocId>()))
     }
 
-    /// Reads all numbers of the segment. Those of documents that are deleted by now are left out: a company that has been
-    /// changed may stand in the segment twice, and only once in what is left.
+    /// Reads all numbers of the segment.
     pub(super) fn read(reader: &SegmentReader) -> tantivy::Result<Self> {
         let column = column(reader)?;
         let least = column.min_value();
         let mut docs = vec![TERMINATED; Self::bytes(reader)? / size_of::<DocId>()];
-        for doc in reader.doc_ids_alive() {
-            let place = column
-                .first(doc)
-                .and_then(|number| usize::try_from(number - least).ok());
-            if let Some(at) = place.and_then(|place| docs.get_mut(place)) {
-                *at = doc;
+        let mut further = Vec::new();
+        for doc in 0..reader.max_doc() {
+            let number = number(&column, doc);
+            match place(least, number).and_then(|place| docs.get_mut(place)) {
+                // Nobody works at a company without a number.
+                _ if number == 0 => {}
+                Some(first) if *first == TERMINATED => *first = doc,
+                _ => further.push((number, doc)),
             }
         }
-        Ok(Self { least, docs })
+        further.sort_unstable();
+        Ok(Self { least, docs, further })
     }
 
     /// The documents of companies with these numbers, ascending. Some may be deleted.
     pub(super) fn of(&self, numbers: impl Iterator<Item = u64>) -> Vec<DocId> {
-        let place = |number: u64| usize::try_from(number.checked_sub(self.least)?).ok();
-        let docs = numbers.filter_map(|number| self.docs.get(place(number)?).copied());
-        let mut docs: Vec<DocId> = docs.filter(|doc| *doc != TERMINATED).collect();
+        let mut docs = Vec::new();
+        for number in numbers {
+            let first = place(self.least, number).and_then(|place| self.docs.get(place));
+            docs.extend(first.filter(|doc| **doc != TERMINATED));
+            let behind = self.further.partition_point(|(other, _)| *other < number);
+            let further = self.further.get(behind..).unwrap_or_default().iter();
+            docs.extend(
+                further
+                    .take_while(|(other, _)| *other == number)
+                    .map(|(_, doc)| doc),
+            );
+        }
         docs.sort_unstable();
         docs
     }
+}
+
+fn place(least: u64, number: u64) -> Option<usize> {
+    usize::try_from(number.checked_sub(least)?).ok()
 }
 
 #[cfg(test)]
@@ -71,34 +89,37 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(20) })]
 
-        /// Changed documents too, which stand in a segment twice until it is merged.
+        /// Changed documents too, which stand in a segment twice until it is merged, whether they are deleted or not.
         #[test]
         fn it_tells_where_each_company_stands(
             written in proptest::collection::vec(50..90_u64, 1..60),
+            deleted in any::<bool>(),
             asked in proptest::collection::vec(prop_oneof![0..150_u64, Just(u64::MAX)], 20),
         ) {
             let mut schema = Schema::builder();
             let field = schema.add_u64_field(COMPANY, FAST | INDEXED);
             let index = Index::create_in_ram(schema.build());
             let mut writer = index.writer_with_num_threads(1, 15_000_000).unwrap();
-            let mut expected = HashMap::new();
+            let mut expected: HashMap<u64, Vec<DocId>> = HashMap::new();
             for (number, doc) in written.iter().zip(0..) {
-                writer.delete_term(Term::from_field_u64(field, *number));
+                if deleted {
+                    writer.delete_term(Term::from_field_u64(field, *number));
+                }
                 let mut document = TantivyDocument::new();
                 document.add_u64(field, *number);
                 writer.add_document(document).unwrap();
-                expected.insert(*number, doc);
+                expected.entry(*number).or_default().push(doc);
             }
             writer.commit().unwrap();
             let searcher = index.reader().unwrap().searcher();
             let reader = searcher.segment_reader(0);
             let docs = CompanyDocs::read(reader).unwrap();
             prop_assert_eq!(CompanyDocs::bytes(reader).unwrap(), size_of_val(&*docs.docs));
-            let mut found: Vec<DocId> = asked.iter().filter_map(|number| expected.get(number).copied()).collect();
+            let mut found: Vec<DocId> = asked.iter().filter_map(|number| expected.get(number)).flatten().copied().collect();
             found.sort_unstable();
             prop_assert_eq!(docs.of(asked.into_iter()), found);
-            for (number, doc) in expected {
-                prop_assert_eq!(docs.of(std::iter::once(number)), [doc]);
+            for (number, all) in expected {
+                prop_assert_eq!(docs.of(std::iter::once(number)), all);
             }
         }
     }
