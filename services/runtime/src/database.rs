@@ -240,10 +240,15 @@ impl DatabaseConfig {
         Ok(PgPoolOptions::new()
             .max_connections(self.max_connections)
             .acquire_timeout(self.acquire_timeout)
-            // One that was in use a moment ago is there, as far as anybody can know; to ask it would cost a round trip.
+            // One that answered a moment ago is there, as far as anybody can know; to ask it would cost a round trip.
             .test_before_acquire(false)
             .before_acquire(|connection, used| {
-                Box::pin(async move { Ok(used.idle_for < ASKED_AFTER || connection.ping().await.is_ok()) })
+                Box::pin(async move {
+                    if used.idle_for >= ASKED_AFTER {
+                        connection.ping().await?;
+                    }
+                    Ok(true)
+                })
             })
             .connect_lazy_with(options))
     }

@@ -58,7 +58,7 @@ const ASKED: &str = "
 impl Suggest {
     /// Measures, and prints the table.
     pub(crate) async fn run(self) -> Result<(), BoxError> {
-        let (stack, made) = self.records.stage().await?;
+        let (stack, made) = self.records.stage(&[]).await?;
         let environment = stack.environment()?;
         let target = account::prepare_in(&environment).await?;
         let bare = crate::bare::start().await?;

@@ -69,9 +69,14 @@ impl Bits {
             .flat_map(|(word, base)| ones(*word).map(move |bit| base + bit))
     }
 
-    /// How many they are.
-    pub(super) const fn count(&self) -> u64 {
-        self.count
+    /// Whether they are few.
+    pub(super) fn is_few(&self) -> bool {
+        is_few(self.count, self.max_doc())
+    }
+
+    /// A number of documents that all of the segment's are below.
+    fn max_doc(&self) -> DocId {
+        DocId::try_from(self.words.len()).unwrap_or_default() * BITS
     }
 
     pub(super) const fn is_empty(&self) -> bool {
@@ -107,13 +112,19 @@ impl Gathered<'_> {
     }
 }
 
+/// Documents are few where at most one of so many of the segment's is one of them. A list of them takes less than half the room
+/// of bits.
+const ONE_OF: u64 = 64;
+
+/// Whether so many documents of a segment of so many are few.
+pub(super) const fn is_few(count: u64, max_doc: DocId) -> bool {
+    count * ONE_OF < max_doc as u64
+}
+
 /// In a list so many times as long, one leaps from document to document.
 const LONGER: usize = 16;
 
-/// Where more than one of so many documents is in two sets, going through windows takes as long.
-const ONE_OF: usize = 64;
-
-/// Parts of a conjunction, those that are gathered as a list of what they have in common, if it is not long: to find it at
+/// Parts of a conjunction, those that are gathered as a list of what they have in common, unless that is much: to find it at
 /// once takes less than to go through windows of which each has a few.
 pub(super) fn with_common(parts: Vec<BoxDocs>) -> Vec<BoxDocs> {
     let mut gathered: Vec<_> = parts.iter().filter_map(|part| part.gathered()).collect();
@@ -132,7 +143,7 @@ pub(super) fn with_common(parts: Vec<BoxDocs>) -> Vec<BoxDocs> {
     std::iter::once(common).chain(rest).collect()
 }
 
-/// The documents that are in both, of which the first is not the larger one; none if they are many.
+/// The documents that are in both; none if both are bits, and the documents not few.
 fn of_both(first: Gathered<'_>, second: Gathered<'_>) -> Option<Vec<DocId>> {
     let (first, second) = match (first, second) {
         (Gathered::List(list), other) => {
@@ -147,13 +158,13 @@ fn of_both(first: Gathered<'_>, second: Gathered<'_>) -> Option<Vec<DocId>> {
         }
         (Gathered::Bits(first), Gathered::Bits(second)) => (first, second),
     };
-    let most = first.words.len() * BITS as usize / ONE_OF;
+    let max_doc = first.max_doc();
     let mut found = Vec::new();
     let words = first.words.iter().zip(&second.words);
     for ((first, second), base) in words.zip((0..).step_by(BITS as usize)) {
         let both = first & second;
         if both != 0 {
-            if found.len() > most {
+            if !is_few(found.len() as u64, max_doc) {
                 return None;
             }
             found.extend(ones(both).map(|bit| base + bit));

@@ -18,7 +18,8 @@
 //! - **Two searches may find the same at once.** Then one is kept; each uses its own.
 //!
 //! Two tables of whole segments are kept likewise, from the first search on that could use them: the order of ids, to tell
-//! ties apart ([`super::id_order`]), and where companies stand by their numbers ([`super::company_docs`]).
+//! ties apart ([`super::id_order`]), and where companies stand by their numbers ([`super::company_docs`]). One that could not
+//! be read is not tried again; searches do without it.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -405,12 +406,9 @@ fn expression_bytes(expression: &InValue) -> usize {
 }
 
 impl SetDocs {
-    /// As a list if that takes less than half the room; bits are faster to combine.
+    /// As a list if they are few; bits are faster to combine.
     fn of(found: &Arc<Bits>) -> Self {
-        let list = usize::try_from(found.count())
-            .unwrap_or(usize::MAX)
-            .saturating_mul(size_of::<DocId>());
-        if list.saturating_mul(2) < found.bytes() {
+        if found.is_few() {
             Self::List(found.docs().collect())
         } else {
             Self::Bits(Arc::clone(found))

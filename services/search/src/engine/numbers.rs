@@ -106,10 +106,11 @@ impl Numbers {
         self.count
     }
 
-    /// The numbers, ascending.
+    /// The numbers, ascending once [`Numbers::finish`] was called.
     pub(super) fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         let is_few = self.count <= FEW as u64;
-        let words = self.bits.iter().zip((0..).step_by(64)).filter(move |_| !is_few);
+        let bits = if is_few { &[][..] } else { &self.bits };
+        let words = bits.iter().zip((0..).step_by(64));
         let many = words.flat_map(|(word, base)| ones(*word).map(move |bit| base + u64::from(bit)));
         self.few.iter().copied().chain(many)
     }

@@ -15,7 +15,8 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, TERMINATED, Term};
 use uuid::Uuid;
 
-use super::bits::{BitDocs, Bits, ListDocs, with_common};
+use super::bits::{BitDocs, Bits, ListDocs, is_few, with_common};
+use super::company_docs::CompanyDocs;
 use super::deadline::Deadline;
 use super::docs::{AllDocs, AnyDocs, AskedDocs, BoxDocs, NotDocs, NumberDocs, RangeDocs, TermDocs};
 use super::employers::{EmployerDocs, Employers};
@@ -174,12 +175,25 @@ impl Segment<'_> {
             && numbers.count() < docs.min(u64::from(self.reader.max_doc()))
             && let Some(places) = self.kept.company_docs(self.reader)?
         {
-            return Ok(Box::new(ListDocs::new(places.of(numbers.iter()).into())));
+            return Ok(self.placed(&places, numbers));
         }
         let Some(few) = numbers.to_look_up(self.reader.max_doc(), docs) else {
             return Ok(Box::new(EmployerDocs::open(self.reader, numbers)?));
         };
         self.listed(few.iter().map(|number| self.fields.company_term(*number)))
+    }
+
+    /// The documents with one of these companies' numbers, by the table.
+    fn placed(&self, places: &CompanyDocs, numbers: &Numbers) -> BoxDocs {
+        let docs = places.of(numbers.iter());
+        if is_few(numbers.count(), self.reader.max_doc()) {
+            let mut docs: Vec<DocId> = docs.collect();
+            docs.sort_unstable();
+            return Box::new(ListDocs::new(docs.into()));
+        }
+        let mut found = Bits::none(self.reader.max_doc());
+        docs.for_each(|doc| found.insert(doc));
+        self.gathered(found)
     }
 
     /// Works through the documents of the set in this range of windows that are not deleted, window by window, until there

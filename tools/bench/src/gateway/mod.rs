@@ -79,7 +79,7 @@ struct Stage {
 impl Gateway {
     /// Measures, and prints the tables.
     pub(crate) async fn run(self) -> Result<(), BoxError> {
-        let (stack, made) = self.records.stage().await?;
+        let (stack, made) = self.records.stage(&[]).await?;
         let environment = stack.environment()?;
         let bare = bare::start().await?;
         let proxy = Proxy::start(&stack.folder().join("nginx"), &bare.address).await?;

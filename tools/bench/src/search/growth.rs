@@ -44,7 +44,7 @@ pub(super) async fn print(search: &Search, time: Duration) -> Result<(), BoxErro
     let mut sides = Vec::new();
     let mut stacks = Vec::new();
     for records in [search.records.tenth(), search.records.clone()] {
-        let (stack, _) = records.stage().await?;
+        let (stack, _) = records.stage(&search.set).await?;
         let ours = Ours::connect(&stack.environment()?).await?;
         ours.wait_settled().await?;
         let data = records.data()?;
@@ -60,7 +60,10 @@ pub(super) async fn print(search: &Search, time: Duration) -> Result<(), BoxErro
         "{:34} | {:>20} | {:>20} | growth",
         "ms: p50, p99", "a tenth", "all"
     );
-    for (few, many) in of_tenth.iter().zip(of_all) {
+    for few in of_tenth {
+        let Some(many) = of_all.iter().find(|class| class.name == few.name) else {
+            continue;
+        };
         tell(few.name);
         let side = |system: &System, class: &Class| Side {
             system: system.clone(),

@@ -55,11 +55,11 @@ impl Records {
 
     /// A tenth of them, kept beside them.
     pub(super) fn tenth(&self) -> Self {
-        let mut folder = self.work_dir.clone().into_os_string();
-        folder.push("-tenth");
+        let mut name = self.work_dir.file_name().unwrap_or_default().to_owned();
+        name.push("-tenth");
         Self {
             companies: (self.companies / 10).max(1),
-            work_dir: folder.into(),
+            work_dir: self.work_dir.with_file_name(name),
             ..self.clone()
         }
     }
@@ -101,10 +101,10 @@ impl Records {
         format!("{} {} {}\n", self.companies, self.seed, self.as_of)
     }
 
-    /// A stack with the records in it, and the records.
-    pub(crate) async fn stage(&self) -> Result<(Arc<Stack>, Made), BoxError> {
+    /// A stack with these settings and the records in it, and the records.
+    pub(crate) async fn stage(&self, settings: &[String]) -> Result<(Arc<Stack>, Made), BoxError> {
         let data = self.data()?;
-        let stack = self.start(&[]).await?;
+        let stack = self.start(settings).await?;
         if ![Left::Loaded, Left::Imported]
             .into_iter()
             .any(|left| self.are_there(&stack, left))
