@@ -43,7 +43,7 @@ use crate::plan::{Condition, InValue, TextField};
 const ONE_OF: u64 = 32;
 
 /// Bytes of memory for all sets of documents.
-const MOST_BYTES: usize = 48 << 20;
+const MOST_BYTES: usize = 32 << 20;
 
 /// Bytes of memory for all tables of one sort.
 const MOST_TABLE_BYTES: usize = 16 << 20;

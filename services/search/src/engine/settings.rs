@@ -20,7 +20,7 @@ pub struct IndexSettings {
     /// stands with twenty, and to combine what is known takes none.
     pub shared_from: u64,
     /// Of segments of so many documents on, the documents of frequent terms and of clauses that are asked again and again are
-    /// kept in memory, 48 MiB of all segments at most, and two tables of at most 16 MiB each: about where each document's id
+    /// kept in memory, 32 MiB of all segments at most, and two tables of at most 16 MiB each: about where each document's id
     /// stands (11 bits a document), and where companies stand by their numbers (4 bytes a number
     /// between a segment's least and its greatest one).
     pub kept_from: u64,
