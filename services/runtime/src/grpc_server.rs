@@ -1,15 +1,18 @@
 //! A gRPC server as every service of ours has it: service tokens, deadlines, request ids, traces, metrics, health,
 //! reflection, keep-alive, an end without lost calls.
 
+mod lingering;
+
 use std::convert::Infallible;
 use std::path::PathBuf;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use futures::StreamExt as _;
 use futures::future::BoxFuture;
+use futures::{Stream, StreamExt as _, TryStreamExt as _};
 use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyStream, StreamBody};
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use tonic::body::Body;
@@ -24,6 +27,7 @@ use tonic_reflection::server::v1::{ServerReflection, ServerReflectionServer};
 use tower::{Layer, Service};
 use tracing::Instrument as _;
 
+use self::lingering::Lingering;
 use crate::process::{BoxError, Process};
 use crate::readiness::Changes;
 use crate::request_id;
@@ -154,13 +158,19 @@ pub async fn serve(process: Process, config: GrpcServerConfig, service: GrpcServ
         server = server.tls_config(tls_config(files)?)?;
     }
     let (listener, shutdown) = process.listen()?;
-    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
     server
         .layer(admission)
         .add_routes(routes)
-        .serve_with_incoming_shutdown(incoming, async move { shutdown.draining().await })
+        .serve_with_incoming_shutdown(connections(listener), async move { shutdown.draining().await })
         .await?;
     Ok(())
+}
+
+/// The connections that callers make.
+pub(crate) fn connections(listener: TcpListener) -> impl Stream<Item = std::io::Result<Lingering>> {
+    TcpIncoming::from(listener)
+        .with_nodelay(Some(true))
+        .map_ok(Lingering::new)
 }
 
 /// Reflection of the services that are served here, and of what refusals carry in their details.

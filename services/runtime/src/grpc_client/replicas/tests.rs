@@ -4,13 +4,12 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
 use super::*;
 use crate::grpc_client::ServiceAddresses;
-use crate::grpc_server::not_taken;
+use crate::grpc_server::{connections, not_taken};
 use crate::settings::Setting as _;
 use crate::shutdown::Shutdown;
 
@@ -71,7 +70,7 @@ impl Peer {
                 .layer(count)
                 .layer(refuse)
                 .add_service(health)
-                .serve_with_incoming_shutdown(TcpIncoming::from(listener), stopped.cancelled())
+                .serve_with_incoming_shutdown(connections(listener), stopped.cancelled())
                 .await
                 .unwrap();
         });
