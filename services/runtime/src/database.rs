@@ -240,7 +240,8 @@ impl DatabaseConfig {
         Ok(PgPoolOptions::new()
             .max_connections(self.max_connections)
             .acquire_timeout(self.acquire_timeout)
-            // One that answered a moment ago is there, as far as anybody can know; to ask it would cost a round trip.
+            // One that answered a moment ago is there, as far as anybody can know; to ask it would cost a round trip. Where the
+            // database has just ended it, what it is taken for fails, as what was under way on it did.
             .test_before_acquire(false)
             .before_acquire(|connection, used| {
                 Box::pin(async move {
