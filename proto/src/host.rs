@@ -5,6 +5,7 @@
 //! trailing dot and a leading `www.` are dropped, international names are mapped by UTS #46 and kept both as punycode
 //! (to compare) and as Unicode (to compare by first letters).
 
+use std::borrow::Cow;
 use std::fmt;
 
 use idna::uts46::{DnsLength, Hyphens, Uts46};
@@ -242,7 +243,12 @@ impl WebAddress {
 
     /// The same, with a host that may be a single label.
     fn parse_any(text: &str) -> Result<Self, HostProblem> {
-        let text = text.trim().nfkc().collect::<String>();
+        let text = text.trim();
+        let text = if text.is_ascii() {
+            Cow::Borrowed(text)
+        } else {
+            Cow::Owned(text.nfkc().collect())
+        };
         let rest = without_scheme(&text);
         let has_scheme = rest.len() < text.len();
         let (authority, tail) = rest.split_at(rest.find(['/', '\\', '?', '#']).unwrap_or(rest.len()));

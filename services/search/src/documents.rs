@@ -1,14 +1,15 @@
 //! What a record is found, ordered and shown by.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;
 
 use bytes::Bytes;
 use chrono::{DateTime, NaiveDate, Utc};
+use foldhash::{HashMap, HashMapExt as _, HashSet};
 use proto::search::v1 as pb;
 
 use crate::document::Document;
-use crate::plan::{Flag, KeyField, Kind, NumberField, OrderField, SourceField, TextField};
+use crate::plan::{Flag, KeyField, Kind, NumberField, OrderField, Slot, SourceField, TextField};
 use crate::record::{Company, CompanyNumber, Employee, Founded, Person, PlaceText};
 use crate::text::fold::fold;
 use crate::text::legal_forms::without_legal_forms;
@@ -26,10 +27,12 @@ const MAX_ORDER_LEN: usize = 4096;
 /// records are few.
 #[derive(Debug, Default)]
 pub struct Documents {
-    titles: Memory<String>,
+    titles: Memory<String, Values>,
     /// Business types and tags.
-    types: Memory<String>,
-    places: Memory<PlaceText>,
+    types: Memory<String, Values>,
+    /// Terms of whole tags.
+    whole_tags: Memory<String, Slot>,
+    places: Memory<PlaceText, Values>,
 }
 
 /// What the documents of a company's people have of the company, made once for all of them.
@@ -53,6 +56,11 @@ impl Documents {
         };
         self.texts_of_company(company, &mut parts);
         parts.company_keys(company);
+        let whole_tags = company
+            .tags
+            .iter()
+            .flat_map(|tag| self.whole_tags.get(tag, |tag| whole_tag(tag)));
+        parts.key(KeyField::WholeTag, whole_tags);
         let titles = people.iter().filter_map(|person| person.job_title.as_ref());
         let titles = titles.collect::<BTreeSet<_>>();
         parts.source(SourceField::JobTitles, titles.iter().copied().cloned());
@@ -162,30 +170,30 @@ impl Documents {
     }
 }
 
-/// Values by what they are made from.
+/// What was made, by what it was made from.
 #[derive(Debug)]
-struct Memory<K>(HashMap<K, Values>);
+struct Memory<K, V>(HashMap<K, V>);
 
-/// Most values that are remembered of a kind; then it begins anew.
+/// Most that is remembered of a kind; then it begins anew.
 const MOST_REMEMBERED: usize = 20_000;
 
-impl<K> Default for Memory<K> {
+impl<K, V> Default for Memory<K, V> {
     fn default() -> Self {
         Self(HashMap::new())
     }
 }
 
-impl<K: Clone + Eq + Hash> Memory<K> {
-    fn get(&mut self, key: &K, make: impl FnOnce(&K) -> Values) -> Values {
-        if let Some(values) = self.0.get(key) {
-            return values.clone();
+impl<K: Clone + Eq + Hash, V: Clone> Memory<K, V> {
+    fn get(&mut self, key: &K, make: impl FnOnce(&K) -> V) -> V {
+        if let Some(known) = self.0.get(key) {
+            return known.clone();
         }
         if self.0.len() >= MOST_REMEMBERED {
             self.0.clear();
         }
-        let values = make(key);
-        self.0.insert(key.clone(), values.clone());
-        values
+        let new = make(key);
+        self.0.insert(key.clone(), new.clone());
+        new
     }
 }
 
@@ -247,10 +255,6 @@ impl Parts {
                 .business_phone
                 .iter()
                 .flat_map(|number| phone::terms(number, country)),
-        );
-        self.key(
-            KeyField::WholeTag,
-            company.tags.iter().flat_map(|tag| whole_tag(tag)),
         );
         let has_website = company
             .website

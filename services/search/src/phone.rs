@@ -4,9 +4,8 @@
 //! without the trunk prefix. What is asked for is the beginning of one of them; with `+` or `00` it is the beginning of
 //! the international form and nothing else.
 
-use phonenumber::{Metadata, metadata::DATABASE};
-use phonenumber::{PhoneNumber, country};
 use proto::search_query::MIN_PHONE_DIGITS;
+use rlibphonenumber::{PHONE_NUMBER_UTIL, PhoneNumber, Region};
 use unicode_normalization::UnicodeNormalization as _;
 
 /// The terms of a record's number; `country` is the ISO 3166-1 alpha-2 code of where it is dialled from. A number
@@ -57,7 +56,11 @@ struct Written {
 
 impl Written {
     fn of(number: &str) -> Self {
-        let text = number.nfkc().collect::<String>().to_lowercase();
+        let text = if number.is_ascii() {
+            number.to_ascii_lowercase()
+        } else {
+            number.nfkc().collect::<String>().to_lowercase()
+        };
         let text = without_extension(&text);
         let shown_digits = text.chars().filter_map(digit).count();
         // In +49 (0)30 the trunk prefix is for those who don't dial the country.
@@ -96,12 +99,12 @@ impl Written {
     }
 
     fn parse(&self, country: Option<&str>) -> Option<PhoneNumber> {
-        let international = || phonenumber::parse(None, self.with_plus()).ok();
+        let international = || PHONE_NUMBER_UTIL.parse(self.with_plus(), None).ok();
         if self.international {
             return international();
         }
-        let country = country.and_then(|code| code.parse::<country::Id>().ok());
-        let national = country.and_then(|country| phonenumber::parse(Some(country), &self.digits).ok());
+        let region = country.and_then(|code| code.parse::<Region>().ok());
+        let national = region.and_then(|region| PHONE_NUMBER_UTIL.parse(&self.digits, Some(region)).ok());
         match national {
             Some(national) if national.is_valid() => Some(national),
             // Some write the international form without its plus.
@@ -113,8 +116,8 @@ impl Written {
     fn without_trunk_prefix(&self) -> String {
         let with_code = (1..=3).find_map(|length| {
             let (code, rest) = self.digits.split_at_checked(length)?;
-            let number = code.parse::<u16>().ok()?;
-            DATABASE.by_code(&number)?;
+            let number = code.parse().ok()?;
+            PHONE_NUMBER_UTIL.get_region_for_country_code(number)?;
             let trunk = trunk_prefix(number);
             let rest = rest
                 .strip_prefix('0')
@@ -128,8 +131,8 @@ impl Written {
 
 /// The ways a number is dialled.
 fn dialled(number: &PhoneNumber) -> Vec<String> {
-    let code = number.code().value();
-    let national = number.national().to_string();
+    let code = number.country_code;
+    let national = number.get_national_significant_number();
     let mut terms = vec![format!("+{code}{national}"), format!("{code}{national}")];
     if let Some(trunk) = trunk_prefix(code) {
         terms.push(format!("{trunk}{national}"));
@@ -138,11 +141,24 @@ fn dialled(number: &PhoneNumber) -> Vec<String> {
     terms
 }
 
+/// Codes of the countries within which `0` is dialled before a national number.
+const ZERO_BEFORE: &[i32] = &[
+    20, 27, 31, 32, 33, 40, 41, 43, 44, 46, 49, 51, 53, 54, 55, 57, 58, 60, 61, 62, 63, 64, 66, 81, 82, 84,
+    86, 90, 91, 92, 93, 94, 95, 98, 211, 212, 213, 218, 231, 232, 233, 234, 243, 249, 250, 251, 252, 254,
+    255, 256, 260, 261, 262, 263, 264, 265, 291, 353, 355, 358, 359, 370, 373, 374, 377, 380, 381, 382, 383,
+    385, 386, 387, 389, 421, 423, 508, 590, 591, 593, 594, 595, 596, 598, 686, 850, 855, 856, 880, 886, 961,
+    962, 963, 964, 966, 967, 970, 971, 972, 976, 977, 994, 995, 996,
+];
+
 /// What is dialled before a national number within the countries of a code; none where nothing is, or there is no
-/// such code.
-fn trunk_prefix(code: u16) -> Option<&'static str> {
-    let plans = DATABASE.by_code(&code)?;
-    plans.into_iter().find_map(Metadata::national_prefix)
+/// such code. By the numbering plans' metadata, of which the library does not tell this.
+fn trunk_prefix(code: i32) -> Option<&'static str> {
+    match code {
+        1 | 692 => Some("1"),
+        7 | 375 | 993 => Some("8"),
+        36 => Some("06"),
+        _ => ZERO_BEFORE.binary_search(&code).is_ok().then_some("0"),
+    }
 }
 
 /// The number without its extension: what stands behind a mark that has a number before it.
@@ -175,6 +191,8 @@ const fn digit(character: char) -> Option<char> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn finds(asked: &str, number: &str, country: Option<&str>) -> bool {
@@ -265,6 +283,52 @@ mod tests {
     }
 
     #[test]
+    fn every_country_s_numbers_are_found_however_they_are_written() {
+        let mut countries = 0;
+        for region in PHONE_NUMBER_UTIL.get_supported_regions() {
+            let Ok(example) = PHONE_NUMBER_UTIL.get_example_number(region) else {
+                continue;
+            };
+            let (code, national) = (example.country_code, example.get_national_significant_number());
+            let trunk = trunk_prefix(code).unwrap_or_default();
+            let spellings = [
+                format!("+{code} {national}"),
+                format!("00{code}-{national}"),
+                format!("{trunk}{national}"),
+                national,
+            ];
+            for number in &spellings {
+                for asked in &spellings {
+                    assert!(
+                        finds(asked, number, Some(&region.as_region_str())),
+                        "{asked} in {number} of {region:?}"
+                    );
+                }
+            }
+            countries += 1;
+        }
+        assert!(countries > 200, "{countries}");
+    }
+
+    #[test]
+    fn trunk_prefixes_are_those_of_the_plans() {
+        assert!(ZERO_BEFORE.is_sorted());
+        let mut told = 0;
+        for region in PHONE_NUMBER_UTIL.get_supported_regions() {
+            let Ok(example) = PHONE_NUMBER_UTIL.get_example_number(region) else {
+                continue;
+            };
+            let national = example.get_national_significant_number();
+            if let Some(trunk) = trunk_prefix(example.country_code) {
+                let dialled = PHONE_NUMBER_UTIL.parse(format!("{trunk}{national}"), Some(region));
+                assert_eq!(dialled.as_ref(), Ok(&example), "{region:?}");
+                told += 1;
+            }
+        }
+        assert!(told > 100, "{told}");
+    }
+
+    #[test]
     fn fewer_than_four_digits_ask_for_nothing() {
         for asked in ["", "123", "+12 3", "phone"] {
             assert_eq!(asked_prefix(asked), None, "{asked}");
@@ -272,5 +336,18 @@ mod tests {
         assert_eq!(asked_prefix("1234").as_deref(), Some("1234"));
         assert_eq!(asked_prefix("٠٢٠٧").as_deref(), Some("0207"));
         assert!(asked_prefix("0000").is_none_or(|prefix| !prefix.is_empty()));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_written_has_its_digits(
+            number in "[0-9+() x.#٠-٩-]{0,40}|[+]?[0-9]{0,400}",
+            country in prop::option::of(prop::sample::select(&["US", "IT", "RU", "AR", "MX", "KZ", "no"][..])),
+        ) {
+            let written = Written::of(&number);
+            let terms = terms(&number, country);
+            prop_assert_eq!(terms.is_empty(), written.digits.is_empty());
+            prop_assert!(terms.is_empty() || terms.contains(&written.digits));
+        }
     }
 }

@@ -4,9 +4,10 @@
 //! between them, which no term holds. Most values are a few short words; as lists of lists of strings they were what
 //! making a document spent its time on.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
+
+use foldhash::{HashSet, HashSetExt as _};
 
 use crate::plan::Slot;
 

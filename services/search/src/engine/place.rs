@@ -20,7 +20,7 @@ use super::error::{IndexError, Unreadable};
 
 /// Version of what is in a generation: its fields, what is kept of them, how rows are packed, and the terms that the
 /// normalisers make. It goes up with each of them, and an index of another version is built anew.
-pub(super) const FORMAT: u32 = 6;
+pub(super) const FORMAT: u32 = 7;
 
 const LOCK: &str = "lock";
 const CURRENT: &str = "current";

@@ -5,8 +5,9 @@
 //! different words don't.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::LazyLock;
+
+use foldhash::HashMap;
 
 use super::stem_table::{IRREGULAR, SINGULAR_AS, SINGULAR_CHE, SINGULAR_OE, UNCHANGED};
 

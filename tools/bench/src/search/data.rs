@@ -10,6 +10,7 @@ use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use proto::search::v1::{CompanyRecord, PersonRecord};
 
 use super::chance::{Chance, index};
+use super::phones::PHONES;
 use super::places::other_spelling;
 use super::sample::{Place, Sample};
 use super::text;
@@ -122,20 +123,6 @@ const OFFICERS: [&str; 20] = [
     "SVP Operations",
     "Sales Manager",
     "Software Engineer",
-];
-
-/// Telephone numbers: country, what stands before the last four digits.
-const PHONES: [(&str, &str); 10] = [
-    ("US", "(212) 555-"),
-    ("CA", "+1 604 555 "),
-    ("GB", "020 7946 "),
-    ("DE", "+49 30 23125"),
-    ("FR", "+33 1 99 00 "),
-    ("JP", "+81 3 5550 "),
-    ("CN", "+86 10 5550 "),
-    ("IN", "+91 22 5550 "),
-    ("AU", "+61 2 5550 "),
-    ("SE", "08-465 0"),
 ];
 
 /// What all records of a run are made from.

@@ -15,6 +15,7 @@ mod growth;
 mod import;
 mod measure;
 mod ours;
+mod phones;
 mod places;
 mod process;
 mod progress;

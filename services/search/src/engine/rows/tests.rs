@@ -247,7 +247,7 @@ fn the_dictionaries_belong_to_the_format() {
     assert_eq!(
         (FORMAT, hash.as_str()),
         (
-            6,
+            7,
             "c04f6a982e5e0322b665d319006a6c783645e8236c3d125f3814d0f4cd0cf76b"
         )
     );
