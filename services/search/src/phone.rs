@@ -8,6 +8,9 @@ use proto::search_query::MIN_PHONE_DIGITS;
 use rlibphonenumber::{PHONE_NUMBER_UTIL, PhoneNumber, Region};
 use unicode_normalization::UnicodeNormalization as _;
 
+/// Most digits of a number that is looked for in numbering plans: more than any has, with all that may be dialled before it.
+const MAX_PARSED_DIGITS: usize = 32;
+
 /// The terms of a record's number; `country` is the ISO 3166-1 alpha-2 code of where it is dialled from. A number
 /// that is none in any numbering plan has its digits alone.
 #[must_use]
@@ -16,10 +19,8 @@ pub fn terms(number: &str, country: Option<&str>) -> Vec<String> {
     if written.digits.is_empty() {
         return Vec::new();
     }
-    let mut terms = written
-        .parse(country)
-        .map(|parsed| dialled(&parsed))
-        .unwrap_or_default();
+    let parsed = written.parse(country);
+    let mut terms = parsed.iter().flat_map(dialled).collect::<Vec<_>>();
     if written.international {
         terms.push(written.with_plus());
         // What is asked for by the same text, where no numbering plan has the number.
@@ -98,18 +99,22 @@ impl Written {
         format!("+{}", self.digits)
     }
 
-    fn parse(&self, country: Option<&str>) -> Option<PhoneNumber> {
+    /// What numbering plans make of it: where none has it as a valid number of the country, it may be the international
+    /// form without its plus.
+    fn parse(&self, country: Option<&str>) -> Vec<PhoneNumber> {
+        if self.digits.len() > MAX_PARSED_DIGITS {
+            return Vec::new();
+        }
         let international = || PHONE_NUMBER_UTIL.parse(self.with_plus(), None).ok();
         if self.international {
-            return international();
+            return international().into_iter().collect();
         }
         let region = country.and_then(|code| code.parse::<Region>().ok());
         let national = region.and_then(|region| PHONE_NUMBER_UTIL.parse(&self.digits, Some(region)).ok());
-        match national {
-            Some(national) if national.is_valid() => Some(national),
-            // Some write the international form without its plus.
-            national => international().filter(PhoneNumber::is_valid).or(national),
-        }
+        let is_valid = national.as_ref().is_some_and(PhoneNumber::is_valid);
+        let international = (!is_valid).then(international).flatten();
+        let international = international.filter(PhoneNumber::is_valid);
+        national.into_iter().chain(international).collect()
     }
 
     /// The international form, without a trunk prefix that is written though it is not dialled: `+44 020`.
@@ -133,11 +138,17 @@ impl Written {
 fn dialled(number: &PhoneNumber) -> Vec<String> {
     let code = number.country_code;
     let national = number.get_national_significant_number();
-    let mut terms = vec![format!("+{code}{national}"), format!("{code}{national}")];
-    if let Some(trunk) = trunk_prefix(code) {
-        terms.push(format!("{trunk}{national}"));
+    let trunk = trunk_prefix(code);
+    // Of a number with digits too many or too few it is not certain whether it begins with the trunk prefix.
+    let rest = trunk.and_then(|trunk| national.strip_prefix(trunk));
+    let rest = rest.filter(|rest| !rest.is_empty() && !number.is_valid());
+    let mut terms = Vec::new();
+    for national in rest.into_iter().chain([national.as_str()]) {
+        terms.push(format!("+{code}{national}"));
+        terms.push(format!("{code}{national}"));
+        terms.extend(trunk.map(|trunk| format!("{trunk}{national}")));
+        terms.push(national.to_owned());
     }
-    terms.push(national);
     terms
 }
 
@@ -308,6 +319,37 @@ mod tests {
             countries += 1;
         }
         assert!(countries > 200, "{countries}");
+        for code in PHONE_NUMBER_UTIL.get_supported_global_network_calling_codes() {
+            let example = PHONE_NUMBER_UTIL
+                .get_example_number_for_non_geo_entity(code)
+                .unwrap();
+            let national = example.get_national_significant_number();
+            let spellings = [
+                format!("+{code} {national}"),
+                format!("00{code}{national}"),
+                national,
+            ];
+            for number in &spellings[..2] {
+                for asked in &spellings {
+                    assert!(finds(asked, number, None), "{asked} in {number}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn digits_too_many_or_too_few_hide_no_number() {
+        for (country, number, asked) in [
+            ("RU", "8 (495) 123-45-67, 68", "+7 495 123-45-67"),
+            ("RU", "8 (495) 123-45-67, 68", "8 495 123 45 67"),
+            ("CH", "044 668 18 00 / 12", "+41 44 668 18 00"),
+            ("GB", "020 7946 09", "+44 20 7946"),
+            ("CL", "800 123 044-02", "+56 800 123 044"),
+            ("CL", "800 123 044-02", "+800 123 044 02"),
+            ("NL", "612 574 132 64", "+31 612 574 132"),
+        ] {
+            assert!(finds(asked, number, Some(country)), "{asked} in {number}");
+        }
     }
 
     #[test]
@@ -319,10 +361,12 @@ mod tests {
                 continue;
             };
             let national = example.get_national_significant_number();
+            let dialled = |trunk| PHONE_NUMBER_UTIL.parse(format!("{trunk}{national}"), Some(region));
             if let Some(trunk) = trunk_prefix(example.country_code) {
-                let dialled = PHONE_NUMBER_UTIL.parse(format!("{trunk}{national}"), Some(region));
-                assert_eq!(dialled.as_ref(), Ok(&example), "{region:?}");
+                assert_eq!(dialled(trunk).as_ref(), Ok(&example), "{region:?}");
                 told += 1;
+            } else {
+                assert_ne!(dialled("0").as_ref(), Ok(&example), "{region:?}");
             }
         }
         assert!(told > 100, "{told}");

@@ -1,5 +1,5 @@
-//! Telephone numbers as companies write them, of every country of the sample: a maker of documents that is quick with those
-//! of ten countries may not be with those of a hundred.
+//! Telephone numbers as companies write them, of every country of the sample: who is quick with those of ten countries may
+//! not be with those of a hundred.
 
 /// Country, and what stands before the last four digits.
 pub(super) const PHONES: &[(&str, &str)] = &[
