@@ -241,12 +241,13 @@ impl DatabaseConfig {
             .max_connections(self.max_connections)
             .acquire_timeout(self.acquire_timeout)
             // One that answered a moment ago is there, as far as anybody can know; to ask it would cost a round trip. Where the
-            // database has just ended it, what it is taken for fails, as what was under way on it did.
+            // database has just ended it, a statement that it is taken for fails, as what was under way on it did, and the
+            // others are asked; a transaction begins on another.
             .test_before_acquire(false)
             .before_acquire(|connection, used| {
                 Box::pin(async move {
-                    if used.idle_for >= ASKED_AFTER {
-                        connection.ping().await?;
+                    if used.idle_for >= ASKED_AFTER || statement::may_be_lost(used.idle_for) {
+                        connection.ping().await.inspect_err(statement::note_loss)?;
                     }
                     Ok(true)
                 })
@@ -429,27 +430,28 @@ async fn check_migrated(connection: &mut PgConnection, migrator: &Migrator) -> R
 /// has refused what it was asked, or answered what it can't.
 #[must_use]
 pub fn is_passing(error: &sqlx::Error) -> bool {
+    // Connections (08), transactions in each other's way (40, 55P03), resources (53), statements and servers that were
+    // stopped (57), a server that may not write since a failover (25006).
+    let is_busy = || {
+        sqlstate(error).is_some_and(|code| {
+            ["25006", "55P03"].contains(&code)
+                || ["08", "40", "53", "57"]
+                    .iter()
+                    .any(|class| code.starts_with(class))
+        })
+    };
+    is_hang_up(error) || matches!(error, sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed) || is_busy()
+}
+
+/// Whether the connection is lost, or could not be made.
+pub(crate) fn is_hang_up(error: &sqlx::Error) -> bool {
     match error {
-        sqlx::Error::Io(_)
-        | sqlx::Error::Tls(_)
-        | sqlx::Error::Protocol(_)
-        | sqlx::Error::PoolTimedOut
-        | sqlx::Error::PoolClosed
-        | sqlx::Error::WorkerCrashed => true,
-        sqlx::Error::Database(told) => {
-            let has_hung_up = told
-                .try_downcast_ref::<PgDatabaseError>()
-                .is_some_and(|error| matches!(error.severity(), PgSeverity::Fatal | PgSeverity::Panic));
-            // Connections (08), transactions in each other's way (40, 55P03), resources (53), statements and servers
-            // that were stopped (57), a server that may not write since a failover (25006).
-            let is_busy = sqlstate(error).is_some_and(|code| {
-                ["25006", "55P03"].contains(&code)
-                    || ["08", "40", "53", "57"]
-                        .iter()
-                        .any(|class| code.starts_with(class))
-            });
-            has_hung_up || is_busy
+        sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
+            true
         }
+        sqlx::Error::Database(told) => told
+            .try_downcast_ref::<PgDatabaseError>()
+            .is_some_and(|error| matches!(error.severity(), PgSeverity::Fatal | PgSeverity::Panic)),
         _ => false,
     }
 }

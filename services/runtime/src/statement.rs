@@ -4,7 +4,7 @@
 //! A statement is known by its summary, its verb and its tables (`SELECT keys`), which its author writes beside it.
 
 use std::future::Future;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use sqlx::pool::PoolConnection;
@@ -12,7 +12,7 @@ use sqlx::postgres::{PgConnectOptions, PgPool, Postgres};
 use sqlx::{Error, Transaction};
 use tracing::{Instrument as _, Span};
 
-use crate::database::sqlstate;
+use crate::database::{is_hang_up, sqlstate};
 use crate::shutdown::Shutdown;
 use crate::telemetry::{self, TRACE};
 
@@ -68,6 +68,7 @@ async fn tell<T>(
     let started = Instant::now();
     let result = statement.instrument(span.clone()).await;
     let error = result.as_ref().err().map_or("", |error| {
+        note_loss(error);
         let kind = kind(error);
         telemetry::fail(&span, kind);
         if let Some(code) = sqlstate(error) {
@@ -114,9 +115,31 @@ pub async fn acquire(pool: &PgPool) -> Result<PoolConnection<Postgres>, Error> {
     waiting(pool.acquire()).await
 }
 
-/// A transaction on a connection of the pool.
+/// A transaction on a connection of the pool. Where that is lost, nothing has been done on it, and another is taken.
 pub async fn begin(pool: &PgPool) -> Result<Transaction<'static, Postgres>, Error> {
-    waiting(pool.begin()).await
+    match waiting(pool.begin()).await {
+        Err(error) if is_hang_up(&error) => {
+            note_loss(&error);
+            waiting(pool.begin()).await
+        }
+        result => result,
+    }
+}
+
+/// When a connection was last found lost.
+static LAST_LOSS: Mutex<Option<Instant>> = Mutex::new(None);
+
+/// Remembers that a connection is lost, if the error says so.
+pub(crate) fn note_loss(error: &Error) {
+    if is_hang_up(error) {
+        *LAST_LOSS.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+}
+
+/// Whether a connection idle for so long may have been lost together with another: where a database goes down, all are.
+pub(crate) fn may_be_lost(idle_for: Duration) -> bool {
+    let last = *LAST_LOSS.lock().unwrap_or_else(PoisonError::into_inner);
+    last.is_some_and(|loss| loss.elapsed() <= idle_for)
 }
 
 async fn waiting<T>(wait: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {

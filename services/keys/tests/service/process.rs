@@ -2,15 +2,16 @@
 
 use std::process::{Output, Stdio};
 
+use futures::future::try_join_all;
 use proto::keys::v1::key_service_client::KeyServiceClient;
-use proto::keys::v1::{CreateKeyRequest, VerifyKeyRequest};
+use proto::keys::v1::{CreateKeyRequest, ListKeysRequest, VerifyKeyRequest};
 use sqlx::{ConnectOptions as _, PgPool};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
-use tonic::Request;
 use tonic::transport::Channel;
+use tonic::{Code, Request};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
@@ -254,6 +255,68 @@ async fn it_is_ready_while_its_database_answers(pool: PgPool) {
     assert!(is("/livez", "200 OK").await);
     door.open().await;
     until("it is ready again", async || is("/readyz", "200 OK").await).await;
+}
+
+/// Ends all connections of others to the database, and waits until they have ended; how many there were.
+async fn end_connections(pool: &PgPool) -> usize {
+    let ended: Vec<(i32, bool)> = sqlx::query_as(
+        "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    )
+    .fetch_all(pool)
+    .await
+    .unwrap();
+    let ended = ended.into_iter().map(|(pid, _)| pid).collect::<Vec<_>>();
+    until("they have ended", async || {
+        let left: i64 = sqlx::query_scalar("SELECT count(*) FROM pg_stat_activity WHERE pid = ANY($1)")
+            .bind(&ended)
+            .fetch_one(pool)
+            .await
+            .unwrap();
+        left == 0
+    })
+    .await;
+    ended.len()
+}
+
+#[sqlx::test]
+async fn lost_connections_cost_no_transaction_and_one_statement_at_most(pool: PgPool) {
+    let serving = serve(&pool).await;
+    until("it is ready", async || {
+        serving.status("/readyz").await.contains("200")
+    })
+    .await;
+    let endpoint = Channel::from_shared(format!("http://{}", serving.address)).unwrap();
+    let client = KeyServiceClient::new(endpoint.connect().await.unwrap());
+    let make_key = async |account_id: String| {
+        let request = CreateKeyRequest {
+            account_id,
+            name: None,
+        };
+        client.clone().create_key(with_token(request)).await
+    };
+    for round in 0..8 {
+        let together = || try_join_all((0..16).map(|number| make_key(format!("acct-{round}-{number}"))));
+        together().await.unwrap();
+        assert!(end_connections(&pool).await > 3, "it has several");
+        if round % 2 == 0 {
+            make_key(format!("acct-{round}")).await.unwrap();
+        }
+        together().await.unwrap();
+        assert!(end_connections(&pool).await > 3, "it has several");
+        let mut lost = 0;
+        for _ in 0..16 {
+            let request = ListKeysRequest {
+                account_id: format!("acct-{round}-0"),
+                ..ListKeysRequest::default()
+            };
+            if let Err(status) = client.clone().list_keys(with_token(request)).await {
+                assert_eq!(status.code(), Code::Unavailable, "{status}");
+                lost += 1;
+            }
+        }
+        assert!(lost <= 1, "{lost} of 16 in round {round}");
+    }
 }
 
 /// What `health` says of the process whose admin port is this one, told nothing but that.
