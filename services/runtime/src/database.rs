@@ -241,8 +241,8 @@ impl DatabaseConfig {
             .max_connections(self.max_connections)
             .acquire_timeout(self.acquire_timeout)
             // One that answered a moment ago is there, as far as anybody can know; to ask it would cost a round trip. Where the
-            // database has just ended it, a statement that it is taken for fails, as what was under way on it did, and the
-            // others are asked; a transaction begins on another.
+            // database has just ended it, a statement that it is taken for fails, as what was under way on it did; a transaction
+            // begins on another. After that the others are asked.
             .test_before_acquire(false)
             .before_acquire(|connection, used| {
                 Box::pin(async move {
@@ -440,11 +440,13 @@ pub fn is_passing(error: &sqlx::Error) -> bool {
                     .any(|class| code.starts_with(class))
         })
     };
-    is_hang_up(error) || matches!(error, sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed) || is_busy()
+    is_lost_connection(error)
+        || matches!(error, sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed)
+        || is_busy()
 }
 
 /// Whether the connection is lost, or could not be made.
-pub(crate) fn is_hang_up(error: &sqlx::Error) -> bool {
+pub(crate) fn is_lost_connection(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
             true

@@ -12,7 +12,7 @@ use sqlx::postgres::{PgConnectOptions, PgPool, Postgres};
 use sqlx::{Error, Transaction};
 use tracing::{Instrument as _, Span};
 
-use crate::database::{is_hang_up, sqlstate};
+use crate::database::{is_lost_connection, sqlstate};
 use crate::shutdown::Shutdown;
 use crate::telemetry::{self, TRACE};
 
@@ -115,31 +115,45 @@ pub async fn acquire(pool: &PgPool) -> Result<PoolConnection<Postgres>, Error> {
     waiting(pool.acquire()).await
 }
 
-/// A transaction on a connection of the pool. Where that is lost, nothing has been done on it, and another is taken.
+/// A transaction on a connection of the pool.
 pub async fn begin(pool: &PgPool) -> Result<Transaction<'static, Postgres>, Error> {
-    match waiting(pool.begin()).await {
-        Err(error) if is_hang_up(&error) => {
+    begin_with(pool, "BEGIN").await
+}
+
+/// A transaction that begins with this statement. Where the connection is lost, nothing has been done on it: another is
+/// taken, once.
+pub async fn begin_with(
+    pool: &PgPool,
+    statement: &'static str,
+) -> Result<Transaction<'static, Postgres>, Error> {
+    match waiting(pool.begin_with(statement)).await {
+        Err(error) if is_lost_connection(&error) => {
             note_loss(&error);
-            waiting(pool.begin()).await
+            waiting(pool.begin_with(statement)).await
         }
         result => result,
     }
 }
 
-/// When a connection was last found lost.
+/// When a connection was last found lost, or could not be made.
 static LAST_LOSS: Mutex<Option<Instant>> = Mutex::new(None);
+
+/// From the first loss of connections to the last, where they are lost together: a database that goes down ends them one
+/// by one.
+const LOSSES_TOGETHER: Duration = Duration::from_secs(1);
 
 /// Remembers that a connection is lost, if the error says so.
 pub(crate) fn note_loss(error: &Error) {
-    if is_hang_up(error) {
-        *LAST_LOSS.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    if is_lost_connection(error) {
+        let mut last = LAST_LOSS.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Some(Instant::now());
     }
 }
 
-/// Whether a connection idle for so long may have been lost together with another: where a database goes down, all are.
+/// Whether a connection that has been idle for so long may have been lost together with another.
 pub(crate) fn may_be_lost(idle_for: Duration) -> bool {
     let last = *LAST_LOSS.lock().unwrap_or_else(PoisonError::into_inner);
-    last.is_some_and(|loss| loss.elapsed() <= idle_for)
+    last.is_some_and(|loss| loss.elapsed() <= idle_for + LOSSES_TOGETHER)
 }
 
 async fn waiting<T>(wait: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {

@@ -304,11 +304,11 @@ async fn lost_connections_cost_no_transaction_and_one_statement_at_most(pool: Pg
         }
         together().await.unwrap();
         assert!(end_connections(&pool).await > 3, "it has several");
+        // One after the other.
         let mut lost = 0;
         for _ in 0..16 {
             let request = ListKeysRequest {
                 account_id: format!("acct-{round}-0"),
-                ..ListKeysRequest::default()
             };
             if let Err(status) = client.clone().list_keys(with_token(request)).await {
                 assert_eq!(status.code(), Code::Unavailable, "{status}");

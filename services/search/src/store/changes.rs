@@ -126,7 +126,7 @@ pub(super) const fn kind_name(kind: Kind) -> &'static str {
 impl Store {
     /// The feed now.
     pub async fn feed(&self) -> Result<Feed, StoreError> {
-        let mut connection = self.pool.acquire().await?;
+        let mut connection = acquire(&self.pool).await?;
         Ok(feed(&mut connection).await?)
     }
 
@@ -172,7 +172,7 @@ impl Store {
         .fetch_one(&mut *transaction)
         .told("DELETE changes")
         .await?;
-        transaction.commit().await?;
+        transaction.commit().told("COMMIT").await?;
         Ok(dropped)
     }
 }

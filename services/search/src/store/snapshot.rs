@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::{Stream, TryStreamExt as _};
 use runtime::database::go_through_tables;
-use runtime::statement::Statement as _;
+use runtime::statement::{Statement as _, begin_with};
 use sqlx::{AssertSqlSafe, FromRow, Postgres, Transaction};
 use uuid::Uuid;
 
@@ -77,10 +77,8 @@ type EmployeeRow = (
 impl Store {
     /// Opens a snapshot. It holds a connection until it is dropped.
     pub async fn snapshot(&self) -> Result<Snapshot, StoreError> {
-        let mut transaction = self
-            .pool
-            .begin_with("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            .await?;
+        let state_of_now = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        let mut transaction = begin_with(&self.pool, state_of_now).await?;
         // The reader stops for as long as the index takes to write what it has read.
         sqlx::query("SELECT set_config('statement_timeout', $1, true), set_config($2, $1, true)")
             .bind(PATIENCE.as_millis().to_string())
