@@ -140,6 +140,16 @@ async fn serve_by(mut command: Command) -> Serving {
 }
 
 impl Serving {
+    /// A connection to it, once it is ready.
+    async fn connect(&self) -> Channel {
+        until("it is ready", async || {
+            self.status("/readyz").await.contains("200")
+        })
+        .await;
+        let endpoint = Channel::from_shared(format!("http://{}", self.address)).unwrap();
+        endpoint.connect().await.unwrap()
+    }
+
     /// The status line of an answer of the admin port.
     async fn status(&self, path: &str) -> String {
         let answer = self.answer(path).await;
@@ -173,12 +183,7 @@ fn with_token<T>(message: T) -> Request<T> {
 #[sqlx::test]
 async fn told_to_stop_it_writes_the_last_uses_and_its_log_has_no_secret(pool: PgPool) {
     let mut serving = serve(&pool).await;
-    until("it is ready", async || {
-        serving.status("/readyz").await.contains("200")
-    })
-    .await;
-    let endpoint = Channel::from_shared(format!("http://{}", serving.address)).unwrap();
-    let mut client = KeyServiceClient::new(endpoint.connect().await.unwrap());
+    let mut client = KeyServiceClient::new(serving.connect().await);
     let request = CreateKeyRequest {
         account_id: "acme".to_owned(),
         name: None,
@@ -282,12 +287,7 @@ async fn end_connections(pool: &PgPool) -> usize {
 #[sqlx::test]
 async fn lost_connections_cost_no_transaction_and_one_statement_at_most(pool: PgPool) {
     let serving = serve(&pool).await;
-    until("it is ready", async || {
-        serving.status("/readyz").await.contains("200")
-    })
-    .await;
-    let endpoint = Channel::from_shared(format!("http://{}", serving.address)).unwrap();
-    let client = KeyServiceClient::new(endpoint.connect().await.unwrap());
+    let client = KeyServiceClient::new(serving.connect().await);
     let make_key = async |account_id: String| {
         let request = CreateKeyRequest {
             account_id,
@@ -379,12 +379,7 @@ async fn whoever_reads_its_help_may_leave_before_the_end() {
 #[sqlx::test]
 async fn whoever_watches_its_health_does_not_keep_it_up(pool: PgPool) {
     let mut serving = serve(&pool).await;
-    until("it is ready", async || {
-        serving.status("/readyz").await.contains("200")
-    })
-    .await;
-    let endpoint = Channel::from_shared(format!("http://{}", serving.address)).unwrap();
-    let mut health = HealthClient::new(endpoint.connect().await.unwrap());
+    let mut health = HealthClient::new(serving.connect().await);
     let watched = health.watch(HealthCheckRequest::default()).await.unwrap();
     let mut watched = watched.into_inner();
     assert!(watched.message().await.unwrap().is_some());
